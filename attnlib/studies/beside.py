@@ -4,9 +4,8 @@
 is shown next to the closest that it has (`datasets.kin`).
 
 `reference/settings/<study>.csv` has a row for each setting that the paper or its code states: `setting`, `paper`,
-`ours`, `why`, `source`. `ours` is the place where a model's value stands in its `FitSpec` (`model.dot_init`) or a
-measure's in its `MeasureSpec` (`params.texts`), so that the table cannot go stale; or, after an equals sign, what
-holds for every model of the kit. `why` explains a value that is not the paper's.
+`ours`, `why`, `source`. `ours` is the place of a value in a `FitSpec` (`model.dot_init`) or a `MeasureSpec`
+(`params.texts`); or, after an equals sign, what holds for every model of the kit. `why` explains a difference.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ def _files(folder: str) -> dict[str, Path]:
 def printed(study: str, table: str | int, **where: str | None) -> float:
     """One printed number, or the mean of several: `printed("tasc", 4, variant="lin", importance="alpha_grad")`.
 
-    A data set goes by our name or the paper's; None is any. NaN where the paper prints none.
+    A dataset goes by our name or the paper's; None is any. NaN where the paper prints none.
     """
     rows = _table(study, table)
     for key, value in where.items():
@@ -139,12 +138,10 @@ def beside(ours: pd.DataFrame, study: str, table: str | int) -> pd.DataFrame:
     Joined on the keys that this table of the paper uses and `ours` has; nothing of ours is lost or doubled.
     """
     theirs = reference(study, table)
-    keys = [k for k in KEYS if k in ours and theirs[k].notna().any()]
+    used = [k for k in KEYS if theirs[k].notna().any()]
+    keys = [k for k in used if k in ours]
     if theirs.duplicated(keys).any():
-        needed = [k for k in KEYS if theirs[k].notna().any() and k not in keys]
-        raise ConfigError(
-            f"Table {table} of {study} has several values for a row of yours; add the columns {', '.join(needed)}."
-        )
+        raise ConfigError(f"Table {table} of {study} tells rows apart by {', '.join(used)}; add what yours lacks.")
     looked_up = ours.assign(dataset=[kin(name) for name in ours["dataset"]]) if "dataset" in keys else ours
     found = looked_up[keys].merge(theirs[[*keys, "value"]], on=keys, how="left")
     return ours.assign(paper=found["value"].to_numpy())

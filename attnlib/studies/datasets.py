@@ -1,13 +1,12 @@
-"""Data sets of a study: their names, where their texts come from, and the papers' names for them."""
+"""Datasets of a study: their names, where their texts come from, and the papers' names for them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from attnlib.config import DataConfig
+from attnlib.config import DataConfig
 
 KIN = {
     "aclimdb": "imdb", "imdb": "imdb", "rotten_tomatoes": "sst", "sst2": "sst", "sst": "sst", "snli": "snli",
@@ -19,7 +18,7 @@ SST, not the same; bAbI is its task 1 where none is told."""
 
 
 class Dataset(str):
-    """The name of a data set in tables and legends, which knows where its texts come from.
+    """The name of a dataset in tables and legends, which knows where its texts come from.
 
     spec    as it was given: a name (`sst`), a file, `hub:NAME`, or a mapping as `data_config` takes it, perhaps
             with a `name`
@@ -52,7 +51,7 @@ class Dataset(str):
                 {part: Path(str(given[part])) for part in ("train", "dev", "test") if given.get(part)}
             )
         if not isinstance(name, str) or not name.strip():
-            raise ValueError(f"The name of a data set is a text; got {name!r}.")
+            raise ValueError(f"The name of a dataset is a text; got {name!r}.")
         made = super().__new__(cls, name)
         made.spec, made.corpus = dict(spec) if isinstance(spec, Mapping) else str(spec), source
         return made
@@ -84,11 +83,5 @@ def kin(name: str) -> str:
 
 def short(name: str) -> str:
     """A name fit for a title: of a file its stem, else the name itself."""
-    if name.startswith("hub:") or not brought(name):
-        return name
-    return Path(name).stem or name
-
-
-def brought(name: str) -> bool:
-    """Whether the name is that of a file or of a corpus on the hub, not of a registered one."""
-    return name.startswith("hub:") or "." in name or "/" in name
+    is_file = ("." in name or "/" in name) and not name.startswith("hub:")
+    return Path(name).stem or name if is_file else name

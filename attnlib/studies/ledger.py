@@ -7,7 +7,7 @@ two questions:
   where it lies on the other side, *undetermined* where it covers the border;
 - **size** against the paper's printed effect: *smaller* or *larger* where the interval excludes it, *as large*
   where it includes it and the direction is reproduced. Where the direction is open, *negligible* says that the
-  whole interval lies within `NEGLIGIBLE` of the scale around zero: too near zero to matter on either side.
+  whole interval lies within `NEGLIGIBLE` of the scale around zero.
 
 A claim whose models are not part of a run, or learned nothing, is *not tested*, and says why.
 """
@@ -27,7 +27,6 @@ from attnlib.studies.quantity import ABSENT, FEWEST_TEXTS, NotTested, Quantity
 from attnlib.utils.errors import ConfigError, unknown
 
 Verdict = Literal["reproduced", "not reproduced", "undetermined", "not tested"]
-VERDICTS: tuple[Verdict, ...] = tuple(matrix.VERDICTS)
 VERDICT: dict[bool | None, Verdict] = {True: "reproduced", False: "not reproduced", None: "undetermined"}
 Size = Literal["as large", "smaller", "larger", "negligible", "no printed value", ""]
 ANSWERS = ("as large", "smaller", "larger", "negligible")
@@ -86,14 +85,6 @@ class Claim:
     def negligible(self) -> float:
         """How far from zero an effect must be to matter; in an open-ended unit none is too small."""
         return NEGLIGIBLE * SCALES.get(self.unit, 1.0)
-
-    @property
-    def decided_by(self) -> str:
-        """The test with its border, in words."""
-        unit = f" {self.unit}" if self.unit else ""
-        if self.direction == "within":
-            return f"{self.test}, within ±{self.border:.3g}{unit}"
-        return f"{self.test}, {'above' if self.direction == 'greater' else 'below'} {self.border:.3g}{unit}"
 
 
 @dataclass(frozen=True)
@@ -164,7 +155,9 @@ class Judged:
 
 def judged(claim: Claim, results: Any, *, paper: str = "", setting: str = "") -> Judged:
     """What becomes of a claim on the results of a run, by the trainings that learned something."""
-    said = {"id": claim.id, "paper": paper, "claim": claim.says, "where": claim.where, "test": claim.decided_by}
+    side = {"greater": "above ", "less": "below ", "within": "within ±"}[claim.direction]
+    test = f"{claim.test}, {side}{claim.border:.3g} {claim.unit}".rstrip()
+    said = {"id": claim.id, "paper": paper, "claim": claim.says, "where": claim.where, "test": test}
     said |= {"setting": setting, "unit": claim.unit, "figure": claim.figure}
     border: dict[str, Any] = {"direction": claim.direction, "border": claim.border}
     try:
@@ -187,7 +180,7 @@ def judged(claim: Claim, results: Any, *, paper: str = "", setting: str = "") ->
     if found.level != LEVEL:
         level = f"{100 * found.level:.3g}%"
         notes.append(f"Picked from {len(cases)} cases, this one is judged by the {level} interval shown.")
-    printed = claim.paper(results) if claim.paper is not None else None
+    printed = None if claim.paper is None else claim.paper(results)
     printed = (printed.get(found.case) if isinstance(printed, Mapping) else printed) or Printed(NAN, "")
     size = size_of(effect, claim, printed.value, verdict)
     if size == "" and claim.sign * (printed.value - claim.border) < 0:
@@ -222,10 +215,10 @@ def _cases(effect: Quantity | Callable[[Any], Effects], results: Any) -> dict[st
 
 
 def size_of(effect: Effect, claim: Claim, printed: float, verdict: Verdict) -> Size:
-    """Size of an effect against the paper's: by the interval, in the direction of the claim.
+    """Size of an effect against the paper's, by the interval, in the direction of the claim.
 
-    Only a claim that something is large has a size: one that something is small, or no worse than so much (a border
-    on the far side of zero), has none to fall short of, nor has one that the paper's own number contradicts.
+    A claim that something is no worse than so much (a border on the far side of zero) has no size to fall short of,
+    nor has one that the paper's own number contradicts.
     """
     border, paper = claim.sign * claim.border, claim.sign * printed
     low, high = sorted((claim.sign * effect.low, claim.sign * effect.high))
@@ -257,7 +250,9 @@ def _settles(found: Decision, direction: Direction, border: float) -> str:
 def tally(claims: Sequence[Judged]) -> str:
     """How many claims got which verdict, and which sizes answer those whose direction is open."""
     told = f"Of {len(claims)} claims: "
-    told += ", ".join(f"**{sum(c.verdict == verdict for c in claims)}** {verdict}" for verdict in VERDICTS) + "."
+    told += (
+        ", ".join(f"**{sum(c.verdict == verdict for c in claims)}** {verdict}" for verdict in matrix.VERDICTS) + "."
+    )
     sizes = [claim.size for claim in claims if claim.verdict == "undetermined" and claim.decided]
     near = sizes.count("negligible")
     if apart := len(sizes) - near:

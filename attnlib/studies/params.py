@@ -1,10 +1,10 @@
-"""What the parameters of every study share: data sets, seeds, ranges, files that must be there."""
+"""What the parameters of every study share: datasets, seeds, ranges, files that must be there."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -17,12 +17,10 @@ from pydantic import (
 )
 
 from attnlib.config import Config, DataConfig
+from attnlib.data.types import Corpus
 from attnlib.reports.parameters import OPTIONS, folds
 from attnlib.studies.datasets import Dataset, short
 from attnlib.utils.errors import DataError, unknown
-
-if TYPE_CHECKING:
-    from attnlib.data.types import Corpus
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Config)
@@ -52,7 +50,7 @@ Once = Annotated[tuple[T, ...], Listed, AfterValidator(_once)]
 Some = Annotated[Once[T], AfterValidator(_some)]
 """The same with at least one entry."""
 ByDataset = Annotated[dict[str, T], ByName]
-"""Values by the name of a data set, which may also be given as its file."""
+"""Values by the name of a dataset, which may also be given as its file."""
 Entry = Annotated[
     Dataset,
     PlainValidator(Dataset, json_schema_input_type=str | dict),
@@ -70,7 +68,7 @@ NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 class StudyParams(Config):
     """The parameters that every study has.
 
-    corpora  data sets
+    corpora  datasets
     limit    at most so many texts per split; None: all
     vectors  word vectors: none, glove, word2vec, or a path
     """
@@ -96,11 +94,6 @@ class StudyParams(Config):
         more = values.get(OPTIONS) if folds(values, cls) else None
         return cls(**own | dict(more or {}))
 
-    def facts(self) -> dict[str, Any]:
-        """What the header of the report says of the run."""
-        seeds = getattr(self, "seeds", None)
-        return {"corpora": list(map(short, self.corpora))} | ({} if seeds is None else {"seeds": list(seeds)})
-
     @property
     def setting(self) -> str:
         """In words, what claims are judged on."""
@@ -108,7 +101,7 @@ class StudyParams(Config):
 
     @property
     def datasets(self) -> dict[str, tuple[Dataset, ...]]:
-        """Parameters that name data sets, with what they name."""
+        """Parameters that name datasets, with what they name."""
         return {"corpora": self.corpora}
 
     @property
@@ -117,7 +110,7 @@ class StudyParams(Config):
         return tuple(dict.fromkeys(dataset for datasets in self.datasets.values() for dataset in datasets))
 
     def dataset(self, name: str) -> Dataset:
-        """The data set of that name, with its source; else the corpus so called."""
+        """The dataset of that name, with its source; else the corpus so called."""
         return next((dataset for dataset in self.all_corpora if dataset == name), Dataset(name))
 
     def named(self, kind: type[Config]) -> dict[str, Any]:
@@ -154,7 +147,7 @@ class StudyParams(Config):
         """Raise DataError for a corpus that the study cannot use."""
 
     def _check_keys(self, *options: str, known: Sequence[str]) -> None:
-        """Refuse values for data sets that are not there."""
+        """Refuse values for datasets that are not there."""
         for option in options:
             for name in getattr(self, option):
                 if name not in known:

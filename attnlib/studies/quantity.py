@@ -101,7 +101,7 @@ class Quantity:
         return replace(self, rows=kept)
 
     def where(self, keep: Rows) -> Quantity:
-        """Of what `keep` makes of the rows."""
+        """Of what `keep` makes of its rows."""
         return replace(self, rows=lambda frame: keep(self.rows(frame)))
 
     def percent(self) -> Quantity:
@@ -120,8 +120,8 @@ class Quantity:
         if self.sides is not None:
             column, a, b = self.sides
             found = found[found[column].isin([a, b])]
-            required(found[found[column] == a], self.why)
-            required(found[found[column] == b], self.why)
+            for side in (a, b):
+                required(found[found[column] == side], self.why)
         return required(found, self.why)
 
     def mean(self, results: Any) -> Effect:
@@ -146,10 +146,9 @@ class Quantity:
     def share(self, results: Any, border: float = 0.0, sign: int = 1) -> Effect:
         """The exact share of trainings whose mean over texts lies beyond the border (sign -1: below).
 
-        A training counts as one of the paper's models. Those of different models hit with different probabilities:
-        the number of hits then varies less than a binomial one of the same mean (Hoeffding 1956), so that the
-        bounds of Clopper & Pearson hold for the mean over models, given these corpora and texts. Trainings with too
-        few texts for a verdict are left out.
+        A training counts as one of the paper's models, which hit with different probabilities: their hits vary less
+        than a binomial number (Hoeffding 1956), so that the bounds of Clopper & Pearson hold for the mean over
+        models. Trainings with too few texts for a verdict are left out.
         """
         values = self.values(results)
         keys = [*self.model, "seed"]
@@ -212,7 +211,7 @@ Column = Quantity | tuple[Quantity, str]
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a study: frames in, rows out, with all that stands around it in the report.
+    """A table of a study, with all that stands around it in the report.
 
     made       results -> frame; or quantities by column, of which one row per group of `by` is made, mean over
                `cells` that count alike
@@ -239,10 +238,9 @@ class Table:
         return named(self.shown(found), self.names).rename(columns=self.names) if len(found) else found
 
     def _side_by_side(self, results: Any, columns: Mapping[str, Column]) -> pd.DataFrame:
-        """Quantities as columns, one row per group, with the counts of the first that has an interval.
+        """Quantities of this run as columns, one row per group, with the counts of the first that has an interval.
 
-        Holm's p stands next to a difference, and what the paper prints next to ours. Quantities that this run lacks
-        are left out.
+        Holm's p stands next to a difference, and what the paper prints next to ours.
         """
         by, made, counts = list(self.by), [], []
         for name, column in columns.items():

@@ -1,23 +1,18 @@
-"""What a study found: tidy frames, and which trainings may decide.
-
-The decisions of a model that learned nothing say nothing about its attention.
-"""
+"""What a study found: tidy frames, and which trainings may decide."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from attnlib.stats.jackknife import by_class
+from attnlib.store.grid import GridResult
+from attnlib.studies.params import StudyParams
 from attnlib.utils.errors import unknown
-
-if TYPE_CHECKING:
-    from attnlib.store.grid import GridResult
-    from attnlib.studies.params import StudyParams
 
 LEARNED = 0.1
 RULE = f"macro-F1 less than {LEARNED:g} above guessing and above always predicting the most frequent class"

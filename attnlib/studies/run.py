@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from attnlib.data.types import Corpus
 from attnlib.reports.output import Output
 from attnlib.studies.beside import corpus_table, settings
 from attnlib.studies.datasets import short
 from attnlib.studies.ledger import Judged, tally
+from attnlib.studies.params import StudyParams
 from attnlib.studies.quantity import Figure, NotTested, Quantity, Table
 from attnlib.studies.results import RULE
 from attnlib.utils.errors import UnknownName, unknown
@@ -20,14 +22,7 @@ from attnlib.utils.text import plural
 from attnlib.viz.prose import say
 
 if TYPE_CHECKING:
-    from attnlib.data.types import Corpus
-    from attnlib.store.specs import FitSpec
-    from attnlib.studies.params import StudyParams
     from attnlib.studies.study import Study
-    from attnlib.training.fitted import Fitted
-
-NAMED = 6
-"""Models that learned nothing which are named one by one."""
 
 
 class Run:
@@ -35,7 +30,9 @@ class Run:
 
     def __init__(self, study: Study, params: StudyParams, results: Any, output: Output) -> None:
         self.study, self.params, self.results, self.output = study, params, results, output
-        output.header(**params.facts(), citation=study.paper.citation, paper_url=study.paper.url)
+        facts = {"corpora": list(map(short, params.corpora))}
+        facts |= {"seeds": list(params.seeds)} if hasattr(params, "seeds") else {}
+        output.header(**facts, citation=study.paper.citation, paper_url=study.paper.url)
 
     def __repr__(self) -> str:
         return "\n".join([f"Run({self.study.name!r})", *self._summary()])
@@ -52,10 +49,9 @@ class Run:
         if len(idle := self.results.idle):
             trained = plural(len(self.results.labels[list(idle)].drop_duplicates()), "model")
             named = [" ".join(str(part) for part in row if part == part) for row in idle.itertuples(index=False)]
-            more = f"; and {len(idle) - NAMED} more" if len(idle) > NAMED else ""
             told.append(
                 f"**{len(idle)} of {trained} learned nothing** ({RULE}); the claims leave them out: "
-                f"{'; '.join(named[:NAMED])}{more}."
+                f"{'; '.join(named)}."
             )
         return told
 
@@ -75,10 +71,6 @@ class Run:
         learned = self.results.learned
         lost = [n for n in learned.judged if learned.frames[n].empty and len(self.results.frames[n])]
         return self.results if lost else learned
-
-    def fitted(self, fit: FitSpec) -> Fitted:
-        """A trained model of the grid."""
-        return self.results.grid.fitted(fit)
 
     def quantity(self, name: str) -> Quantity:
         """A number of the study by its name in `numbers`, to ask for its table, mean or share."""
@@ -145,14 +137,13 @@ class Run:
 
         fits, options = self.study.part("figures", "explored")(self.params)
         texts = self.results.grid.corpora[next(iter(fits.values())).data].test[:6]
-        return explore({name: self.fitted(fit) for name, fit in fits.items()}, texts, **options)
+        return explore({name: self.results.grid.fitted(fit) for name, fit in fits.items()}, texts, **options)
 
     def settings(self) -> None:
         """What deviates from the paper and why, then every setting of the paper next to ours."""
         table = settings(self.study.name, self.study.grid(self.params))
-        differs = table[table["why"] != ""]
         told = "Where this run deviates from the paper, and why."
-        self.output.table(differs, "deviations", caption=told, folded=False)
+        self.output.table(table[table["why"] != ""], "deviations", caption=told, folded=False)
         told = "Every setting that the paper or its code states, and that of the models of this run."
         self.output.table(table, "settings", caption=told, folded=True)
 

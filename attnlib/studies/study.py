@@ -24,16 +24,15 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 import attnlib.studies
 from attnlib.reports.plan import Plan, plans
-from attnlib.store.specs import FitSpec
+from attnlib.store.specs import FitSpec, Run
 from attnlib.utils import paths
 from attnlib.utils.errors import UnknownName, unknown
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from attnlib.store.specs import Run
     from attnlib.studies.ledger import Claim, Judged
     from attnlib.studies.params import StudyParams
     from attnlib.studies.quantity import Figure, Table
@@ -45,8 +44,6 @@ class Paper:
     """A paper as it is cited: `Chrysostomou & Aletras 2021`; `corpora`: its table that describes its corpora."""
 
     citation: str
-    title: str
-    venue: str = ""
     url: str = ""
     corpora: int | str = ""
 
@@ -167,8 +164,8 @@ def notebook_of(study: str) -> str:
 def seed_of(replicate: int, *cell: object) -> int:
     """The seed of a training, from its cell and its replicate.
 
-    Trainings of different cells share nothing: not the initial values, the order of batches or the vectors of
-    unknown words. What is compared within a cell (with TaSc and without) shares all three: it is paired.
+    Trainings of different cells share no initial values, order of batches or vectors of unknown words. What is
+    compared within a cell (with TaSc and without) shares all three: it is paired.
 
     >>> seed_of(0, "sst", "lstm") == seed_of(0, "sst", "lstm") != seed_of(1, "sst", "lstm")
     True

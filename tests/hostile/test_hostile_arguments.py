@@ -109,7 +109,10 @@ def test_no_model_and_no_texts(fitted, corpus, name):
             for sets in ([0], [[0.5]], [["a"]], 3, None)
         ),
         (lambda fitted: al.fit(["a text"], al.TrainConfig()), "got TrainConfig, TrainConfig"),
-        (lambda fitted: al.heatmap(fitted, "a great morning", [np.ones(3)]), "Unknown row of a heat map.*Available: alpha"),
+        (
+            lambda fitted: al.heatmap(fitted, "a great morning", [np.ones(3)]),
+            "Unknown row of a heat map.*Available: alpha",
+        ),
         (lambda fitted: al.explore({}, ["a text"]), "needs a model"),
         (lambda fitted: al.TrainConfig(learning_rate=float("nan")), "learning_rate"),
         (lambda fitted: al.TrainConfig(learning_rate=float("inf")), "learning_rate"),

@@ -85,13 +85,6 @@ def test_an_open_direction_may_be_negligible(low, high, printed, unit, border, s
     assert size_of(effect(low, high), rule, printed, "undetermined") == size
 
 
-def test_a_claim_answers_both_questions() -> None:
-    claim = claim_of(effect(-0.045, 0.007), "less", paper=lambda _: Printed(-0.15, "Table 4, mean"))
-    assert (claim.verdict, claim.size, claim.decided) == ("undetermined", "smaller", True)
-    assert (claim.paper_effect, claim.paper_where) == (-0.15, "Table 4, mean")
-    assert claim.settles == ""
-
-
 def test_an_open_claim_says_what_would_settle_it() -> None:
     claim = claim_of(effect(-0.02, 0.10))
     assert not claim.decided
@@ -127,12 +120,6 @@ def test_what_must_hold_as_well_decides_where_it_is_shown(low, verdict) -> None:
 def test_nothing_to_judge_by_is_not_tested(found) -> None:
     claim = claim_of(found)
     assert (claim.verdict, claim.note, claim.n) == ("not tested", ABSENT, 0)
-
-
-def test_one_training_decides_nothing() -> None:
-    claim = claim_of(Effect(0.4, trainings=1, texts=50, n=50))
-    assert claim.verdict == "undetermined"
-    assert "no interval" in claim.note
 
 
 def test_what_a_rule_cannot_be() -> None:

@@ -60,12 +60,6 @@ def test_a_notebook_gets_to_its_end_on_a_users_table(name: str, table: str, tmp_
         assert {claim["verdict"] for claim in ledger} == {"not tested"}
 
 
-def test_the_base_model_alone_is_a_run_too(tmp_path: Path) -> None:
-    few = {"variants": ["base"], "attentions": ["additive"], "seeds": [0], "layers": [], "lambdas": []}
-    ledger = run("02_tying_mlm", tmp_path, own_tables.write(tmp_path, "sixty"), **few)
-    assert {claim["verdict"] for claim in ledger} == {"not tested"}
-
-
 def test_a_table_too_small_for_any_estimate_is_refused_before_training(tmp_path: Path) -> None:
     file = tmp_path / "tiny.csv"
     file.write_text("text,label\n" + "".join(f"word{i} is {i % 2},{'ab'[i % 2]}\n" for i in range(24)))

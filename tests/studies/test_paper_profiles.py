@@ -16,7 +16,7 @@ import pytest
 
 from attnlib.data.readers import planted as texts
 from attnlib.store.grid import run_grid
-from attnlib.store.specs import FitSpec, MeasureSpec
+from attnlib.store.specs import MeasureSpec
 from attnlib.studies.study import planned, studies, study_for
 
 PAPERS = ["01_tasc", "02_tying_mlm", "03_sparsity", "04_mutual_information", "05_erasure", "06_verdict"]
@@ -110,26 +110,8 @@ def kind(run: Any) -> tuple:
     return run.trainer, params, run.data.options.get("task"), repr(run.model), repr(run.train), fits
 
 
-def cell(fit: FitSpec) -> tuple:
-    """The parts of a model that a profile names."""
-    model, train = fit.model, fit.train
-    own = (model.encoder, model.attention, model.projection, model.scaling, model.regulariser, model.hierarchical)
-    own += (model.layers, model.sparsegen_lambda, model.entmax_alpha, model.tying_delta, model.mlm_eta)
-    return fit.trainer, *own, model.dot_init, model.scaling_pool, train.monitor, train.schedule
-
-
-def cells(study: Any, params: Any) -> set[tuple]:
-    runs = study.grid(params)
-    return {cell(fit) for run in runs for fit in [*run.fits, *([run] if isinstance(run, FitSpec) else [])]}
-
-
 def test_every_study_with_a_grid_is_here() -> None:
     assert {name[3:] for name in PAPERS} == set(studies()) - {"quickstart"}
-
-
-@pytest.mark.parametrize("name", PAPERS)
-def test_the_grid_of_a_paper_profile_is_built_and_its_small_twin_has_every_cell(name: str, tmp_path: Path) -> None:
-    assert cells(*paper(name)) == cells(*tiny(name, tmp_path))
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Data sets as parameters name them."""
+"""Datasets as parameters name them."""
 
 from __future__ import annotations
 

@@ -59,13 +59,6 @@ def test_values_may_be_computed_and_shown_in_percent() -> None:
     assert high.plain(results(), ["encoder"], "sum")["value"].tolist() == [0, 72]
 
 
-def test_rows_are_narrowed_step_by_step() -> None:
-    few = level.only(encoder=["mlp"]).where(lambda frame: frame[frame["seed"] == 0])
-    assert len(few.values(results())) == TEXTS
-    pooled = effect(few.values(results()), bounds=(0, 1))
-    assert few.mean(results()).estimate == pooled.estimate
-
-
 @pytest.mark.parametrize(
     "absent",
     [level.only(encoder="gru"), gap.minus("kind", "c", "a"), gap.only(kind="b")],

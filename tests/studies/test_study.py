@@ -10,12 +10,12 @@ import pytest
 
 import attnlib.studies
 from attnlib.studies.beside import printed, settings
-from attnlib.studies.study import Study, notebook_of, planned, seed_of, studies, study_for
+from attnlib.studies.study import Study, notebook_of, planned, studies, study_for
 from attnlib.utils.errors import UnknownName
 
 PAPERS = ["erasure", "mutual_information", "sparsity", "tasc", "tying_mlm"]
 FILES = {
-    "__init__.py": 'from attnlib.studies.study import Paper\n\nPAPER = Paper("Toy 2030", "A toy")\n',
+    "__init__.py": 'from attnlib.studies.study import Paper\n\nPAPER = Paper("Toy 2030")\n',
     "params.py": (
         "from attnlib.studies.params import Seed, Some, StudyParams\n\n\n"
         "class Params(StudyParams):\n    seeds: Some[Seed] = (0, 1, 2)\n"
@@ -153,12 +153,6 @@ def test_its_notebook_runs_and_its_parameters_are_checked(toy: Path) -> None:
     assert done.exit_code == 0, done.output
     claims = json.loads((toy / "out" / "09_toy" / "smoke" / "claims.json").read_text())
     assert claims[0]["verdict"] == "reproduced"
-
-
-def test_cells_do_not_share_seeds() -> None:
-    seeds = {seed_of(k, d, e) for k in range(5) for d in ("sst", "imdb") for e in ("lstm", "mlp")}
-    assert len(seeds) == 20
-    assert all(0 <= seed < 2**31 for seed in seeds)
 
 
 def test_an_unknown_study_is_refused_with_those_there_are() -> None:

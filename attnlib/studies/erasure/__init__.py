@@ -1,11 +1,5 @@
-"""Erasing attention weights (Serrano & Smith 2019)."""
+"""Is Attention Interpretable? (Serrano & Smith, ACL 2019): weights are erased."""
 
 from attnlib.studies.study import Paper
 
-PAPER = Paper(
-    "Serrano & Smith 2019",
-    "Is Attention Interpretable?",
-    "ACL 2019",
-    "https://aclanthology.org/P19-1282/",
-    corpora=1,
-)
+PAPER = Paper("Serrano & Smith 2019", "https://aclanthology.org/P19-1282/", corpora=1)

@@ -26,7 +26,7 @@ Draw = Callable[[Axes, pd.DataFrame], str]
 
 @styled
 def by_model(frame: pd.DataFrame, draw: Draw, x: str, y: str, **options: Any) -> Chart | None:
-    """One panel per data set and model; `draw` returns the n of its title."""
+    """One panel per dataset and model; `draw` returns the n of its title."""
     parts = dict(iter(frame.groupby(MODEL, sort=False)))
     if not parts:
         return None
@@ -113,15 +113,15 @@ def explored(params: Params) -> tuple[dict[str, FitSpec], dict[str, Any]]:
 
 FIGURES = [
     Figure("delta_js", delta_js, "Difference in attention against difference in effect, after the "
-           "paper's Figures 3 and 7. n: texts × trainings. Colour shows how many: pale blue few, "
-           "purple most.", "Scatter plots", ALONE),
+           "paper's Figures 3 and 7. n: texts × trainings, pale blue where they are few.", "Scatter plots",
+           ALONE),
     Figure("negative", negative, "Texts in which the random item had the larger effect, by Δα, "
            "after the paper's Figures 4 and 8.", "Histograms"),
     Figure("flip_bars", flip_bars, "Decisions flipped by a ranking's first item, by a random other "
            "one, or by both, after the paper's Figures 9, 12 and 13.", "Bars"),
     Figure("fractions", partial(first_flips, "fraction", "share of items removed"), "Share of "
            "items removed at the first flip, after the paper's Figures 5, 6 and 10. Line: median; "
-           "diamond: mean. n: texts × trainings that flip, which differ between rankings.", "Box plots"),
+           "diamond: mean; n: texts × trainings that flip.", "Box plots"),
     Figure("mass", partial(first_flips, "mass_removed", "attention mass removed"), "Attention mass "
            "removed at the first flip, after the paper's Figure 11. n as above.", "Box plots"),
 ]  # fmt: skip

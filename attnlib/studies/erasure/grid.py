@@ -9,22 +9,20 @@ training and text; different models are independent trainings (`study.seed_of`).
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from attnlib.data.selection import sampled
+from attnlib.data.types import Corpus
 from attnlib.erasure.flips import fraction_to_flip, single_removals
 from attnlib.measures.perturbation import decisions
 from attnlib.store.grid import run_grid
-from attnlib.store.specs import Corpora, FitSpec, MeasureSpec
+from attnlib.store.specs import FitSpec, MeasureSpec
 from attnlib.studies.erasure.params import ARCHITECTURES, Params
 from attnlib.studies.results import Results
 from attnlib.studies.study import replicate
-
-if TYPE_CHECKING:
-    from attnlib.data.types import Corpus
-    from attnlib.training.fitted import Fitted
+from attnlib.training.fitted import Fitted
 
 MODEL = ["dataset", "encoder"]
 """The columns that tell cells apart: `encoder` is han_rnn, flan_noenc and so on."""
@@ -37,13 +35,12 @@ TOPS = RANKINGS[1:]
 def erasures(fitted: Fitted, corpus: Corpus, *, texts: int | None = None) -> dict[str, pd.DataFrame]:
     """All erasure tests at the last attention layer, and the labels behind the accuracy.
 
-    labels     one row per test text: instance, truth, prediction, value (1 where the two agree)
+    labels     one row per test text (`decisions`)
     single     one row per ranking, `sampling` of r ("any other" as the paper writes; "authors", as its code draws,
-               for attention alone) and text, as `single_removals` gives them
-    fractions  one row per ranking and text, as `fraction_to_flip` gives them
+               for attention alone) and text (`single_removals`)
+    fractions  one row per ranking and text (`fraction_to_flip`)
 
-    Rankings by gradient are those of the predicted class's probability (section 5.2). Chance is drawn with the
-    model's own seed.
+    Rankings by gradient are those of the predicted class's probability (section 5.2).
     """
     some, single, fractions = sampled(corpus.test, texts), [], []
     for ranking in RANKINGS:
@@ -76,12 +73,9 @@ def grid(params: Params) -> list[MeasureSpec]:
     return [MeasureSpec.of(erasures, fit(params, *model), texts=params.texts) for model in models]
 
 
-def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
-    """Compute what the store does not hold, and gather labels, single and fractions, as `erasures` has them.
-
-    corpora: those that are loaded already
-    """
-    found = run_grid(grid(params), executor=executor, corpora=corpora, title="erasure")
+def results(params: Params, **options: Any) -> Results:
+    """Compute what the store does not hold, and gather labels, single and fractions, as `erasures` has them."""
+    found = run_grid(grid(params), title="erasure", **options)
     frames = {name: found.frame(name) for name in ("labels", "single", "fractions")}
     return Results(params, found, frames, MODEL, judged=("single", "fractions"))
 

@@ -1,6 +1,6 @@
 """Is attention interpretable? (Serrano & Smith 2019): every number of the study, its tables and its claims.
 
-Where the paper speaks of its models in general, an effect is the mean over models (data set and
+Where the paper speaks of its models in general, an effect is the mean over models (dataset and
 encoder) that count alike; where it says "every model", there is an effect for each. Where it counts
 models, which it trained once, trainings are counted (`Quantity.share`).
 """
@@ -26,7 +26,7 @@ from attnlib.studies.results import Results
 
 NAMES = {"random": "random", "alpha": "attention", "grad_alpha": "gradient", "alpha_grad": "product"}
 NAMES |= {f"{a}_{c}": f"{a.upper()}{c}" for a in ARCHITECTURES for c in ENCODERS}
-NAMES |= {"dataset": "data set", "encoder": "model", "importance": "ranking"}
+NAMES |= {"encoder": "model", "importance": "ranking"}
 """In the paper's words: `HANrnn`."""
 STEPS = {f"{NAMES[a]} minus {NAMES[b]}": (a, b) for a, b in pairwise(RANKINGS)}
 """From one ranking to the next."""
@@ -48,18 +48,11 @@ once everything is removed so is all attention, whatever the ranking."""
 ALONE = "No text has more than one item, so there is nothing to compare."
 UNSHARED = "No decision is flipped by all four rankings, so there is nothing to compare."
 
-# rows ---------------------------------------------------------------------------------------------
-
 
 def below_zero(single: pd.DataFrame) -> pd.DataFrame:
     """The texts in which r matters more; `near`: whether Δα lies below its model's median."""
     middle = single.groupby([*MODEL, "seed"])["delta_alpha"].transform("median")
     return single.assign(near=single["delta_alpha"] < middle)[single["delta_js"] < 0]
-
-
-def beyond_half(frame: pd.DataFrame) -> pd.Series:
-    """1 where a first flip needs more than half of the items, NaN where there is none."""
-    return (frame["fraction"] > 0.5).astype(float).where(frame["fraction"].notna())
 
 
 def duel(fractions: pd.DataFrame) -> pd.DataFrame:
@@ -99,9 +92,6 @@ def by_context(single: pd.DataFrame) -> pd.DataFrame:
     return kept[kept.groupby(["dataset", "architecture"])["context"].transform("nunique") == 3]
 
 
-# numbers ------------------------------------------------------------------------------------------
-
-
 def on(key: tuple) -> str:
     """`HANrnn on yelp`."""
     return f"{NAMES[key[1]]} on {short(key[0])}"
@@ -117,7 +107,7 @@ stays = matters.of(value=lambda frame: ~frame["flip_top"])
 either = Quantity("single", lambda frame: frame["flip_top"] | frame["flip_other"], by_context, paired=False)
 either = either.of(model=("dataset", "architecture"), named=lambda key: f"{key[1].upper()} on {key[0]}")
 first = Quantity("fractions", "fraction", several, named=on, why=ALONE)
-late = first.of(value=beyond_half)
+late = first.of(value=lambda frame: (frame["fraction"] > 0.5).astype(float).where(frame["fraction"].notna()))
 same = first.of(rows=common_set, why=UNSHARED)
 smaller = first.of(value="faster", rows=duel, why="Neither ranking flips a text.")
 faster = smaller.where(lambda frame: frame[frame["faster"] | frame["slower"]])
@@ -153,9 +143,6 @@ def rarer_tails(results: Results) -> dict[str, Effect]:
     return {step: tail.minus("importance", a, b).mean(results) for step, (a, b) in STEPS.items()}
 
 
-# tables -------------------------------------------------------------------------------------------
-
-
 def cell(k: int, metric: str) -> Quantity:
     """A cell of Table 2 in percent, r drawn as the released code does, next to the paper's."""
     drawn = matters.of(rows=partial(compared, sampling="authors", importance="alpha"))
@@ -182,11 +169,9 @@ TABLES = [
           "that at least one of them flips, with 95% intervals.", digits=3, otherwise=ALONE),
 ]  # fmt: skip
 
-# claims -------------------------------------------------------------------------------------------
-
 
 def table2(results: Results, of: Sequence[str], among: Sequence[str] = ()) -> Printed:
-    """What cells of the paper's Table 2 hold of all texts, or of other cells; mean over data sets."""
+    """What cells of the paper's Table 2 hold of all texts, or of other cells; mean over datasets."""
     rows, where = papers("erasure", 2, results.single["dataset"].unique())
     cells = rows.pivot_table(index="dataset", columns="metric", values="value") / 100
     total = cells[list(among)].sum(axis=1) if among else 1.0
@@ -254,18 +239,18 @@ CLAIMS = [
           figure="duel"),
     Claim("In FLANrnn, flips come late: most decisions outlast the removal of half of the attended "
           "words.", "section 5.5, Figure 5", "by attention, the share of first flips beyond one "
-          "half of the words, mean over data sets", late.only(encoder="flan_rnn",
+          "half of the words, mean over datasets", late.only(encoder="flan_rnn",
           importance="alpha").of(why="No decision of FLANrnn flips by attention."), border=0.5,
           figure="fractions"),
     *(Claim(f"Less context, faster flips: {NAMES[more]} needs more removals than "
             f"{NAMES[less]}.", "section 5.6, Figures 5 and 6", "difference of the share of "
-            "words removed by attention, on the texts that both models flip, mean over data sets",
+            "words removed by attention, on the texts that both models flip, mean over datasets",
             context(more, less), figure="fractions") for more, less in pairwise(("flan_rnn",
             "flan_conv", "flan_noenc"))),
     Claim("Without an encoder, removing one item (the top or the random one) flips more decisions "
           "than with an rnn or with convolutions (the FLANs on Yahoo excepted).", "appendix A.2, "
           "Figure 9", "difference of the share of texts that one of them flips, to rnn and to conv, "
-          "for HAN and FLAN on each data set that has all three", without_encoder, figure="flip_bars"),
+          "for HAN and FLAN on each dataset that has all three", without_encoder, figure="flip_bars"),
     *(Claim(f"In most models, the {NAMES[ranking]} ranking has removed less attention mass than "
             f"attention itself at the first flip, by {SHIFT} or more.", "appendix A.3, Figure 11",
             f"{MODELS} whose mean difference is below −{SHIFT}, of those that flip at most "
@@ -280,16 +265,14 @@ CLAIMS = [
 
 def answer(claims: Mapping[int, Judged], results: Results) -> list[str]:
     """*In short*: what was asked, and what was found."""
+    word = {"reproduced": "is a worse", "not reproduced": "is a better"}.get(claims[7].verdict, "may be a worse")
     return [
-        "If attention explained decisions, removing the item with the largest weight should change "
-        "them, and going down the ranking by attention should flip them with few removals.",
+        f"**With an encoder, attention {word} guide to what decides than the gradient**: fewer items must go "
+        f"until a flip by the gradient than by attention: {claims[7]:%}; and by attention than at random: "
+        f"{claims[9]:%}. Without one, where a weight belongs to one word alone, it is on par: {claims[10]:%}.",
         "**One item.** Where exactly one of two removals flips the decision, it is that of the most "
         f"attended item far more often than that of a random one: {claims[3]:%}. Yet most decisions "
         f"stay without it: {claims[4]:%}.",
-        "**Sets of items.** In models with encoders, fewer items must go until a flip by the gradient "
-        f"than by attention: {claims[7]:%}; and by attention than at random: {claims[9]:%}.",
-        "**Without an encoder**, where a weight belongs to one word alone, attention is on par with "
-        f"the gradient: {claims[10]:%}.",
     ]
 
 
@@ -298,14 +281,11 @@ def checks(results: Results, params: Params) -> dict[str, bool]:
     keys = [*MODEL, "seed", "importance", "instance"]
     models = len(params.corpora) * len(ARCHITECTURES) * len(params.encoders) * len(params.seeds)
     tested = compared(results.single)
-    once = results.single[results.single["sampling"] == "any other"].set_index(keys)["flip_top"].astype(bool)
-    removed = results.fractions.set_index(keys)["removed"].eq(1).fillna(False).astype(bool)
     gone = results.fractions.loc[results.fractions["fraction"] == 1, "mass_removed"].astype(float)
     attended: Any = tested.loc[tested["importance"] == "alpha", "delta_alpha"]
     return {
         "every model met every ranking": results.fractions.groupby(keys[:-1]).ngroups == len(RANKINGS) * models,
         "r is never the top item": (tested["top"] != tested["other"]).all(),
         "the top item by attention has the larger weight": (attended >= 0).all(),
-        "both tests agree on the decisions that one item flips": once.eq(removed.reindex(once.index)).all(),
         "removing all items removes all attention": np.isclose(gone, 1, atol=1e-4).all(),
     }

@@ -31,7 +31,7 @@ CONV_DROPOUT = 0.3
 class Params(StudyParams):
     """The parameters of `05_erasure`, each explained in its first cell.
 
-    Accuracy always sees all test texts. A data set that is not one of the paper's borrows the
+    Accuracy always sees all test texts. A dataset that is not one of the paper's borrows the
     appendix's values for Yahoo, its topic task.
     """
 

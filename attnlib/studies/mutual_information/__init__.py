@@ -1,11 +1,6 @@
-"""Attention and information (Wen et al. 2022)."""
+"""Revisiting Attention Weights as Explanations from an Information Theoretic Perspective (Wen et al., NeurIPS 2022
+workshop)."""
 
 from attnlib.studies.study import Paper
 
-PAPER = Paper(
-    "Wen et al. 2022",
-    "Revisiting Attention Weights as Explanations from an Information Theoretic Perspective",
-    "NeurIPS 2022 workshop",
-    "",
-    corpora=1,
-)
+PAPER = Paper("Wen et al. 2022", corpora=1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 from attnlib.studies.mutual_information.numbers import named, plain
 from attnlib.studies.quantity import Figure
@@ -14,17 +13,11 @@ ATTENTIONS = ("Additive", "Deep", "Dot")
 """An attention's place here gives its colour and marker."""
 
 
-def shown(ranks: pd.DataFrame) -> pd.DataFrame:
-    """Whose curves are drawn: corpus, encoder and training of the first model, with every attention."""
-    part = plain(ranks)
-    same = ["dataset", "encoder", "seed"]
-    return part[(part[same] == part[same].iloc[0]).all(axis=1)].sort_values("rank", kind="stable")
-
-
 @plots.styled
 def curves(results: Results) -> plots.Chart:
-    """Information (top) and mean attention (bottom) by rank, one column per attention."""
-    part = named(shown(results.ranks))
+    """Information (top) and mean attention (bottom) by rank, one column per attention, of the first training."""
+    part, same = plain(results.ranks), ["dataset", "encoder", "seed"]
+    part = named(part[(part[same] == part[same].iloc[0]).all(axis=1)].sort_values("rank", kind="stable"))
     groups = dict(list(part.groupby("attention", sort=False)))
     size = (1.2 + 2.7 * len(groups), 4.8)
     figure, axes = plots.chart(2, len(groups), size=size, sharex=True, sharey="row", squeeze=False)

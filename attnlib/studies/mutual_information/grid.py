@@ -1,28 +1,29 @@
 """Attention as a guide to information (Wen et al. 2022): what is computed, and the frames it gives.
 
-Encoders and attentions are compared as independent trainings (`study.seed_of`). Paired is a replicate of a cell
-(corpus, encoder, attention) with what is made of it: its Gumbel twin and its twin with attention fixed share its
-seed; the model with its representation fixed and the adversary start from it. `seed` in frames is the replicate.
+Paired (`study.seed_of`) is a replicate of a cell (corpus, encoder, attention) with what is made of it: its Gumbel
+twin and its twin with attention fixed share its seed; the model with its representation fixed and the adversary
+start from it. `seed` in frames is the replicate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pandas as pd
 
 from attnlib.data.selection import sampled
-from attnlib.measures.adversary import adversary
+from attnlib.data.types import Corpus
+from attnlib.measures.adversary import adversary, compare
+from attnlib.measures.rank_information import rank_information, ranked
 from attnlib.store.grid import run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
 from attnlib.studies.beside import printed
-from attnlib.studies.mutual_information import measures
 from attnlib.studies.mutual_information.params import Params
 from attnlib.studies.results import Results, idle, without
+from attnlib.training.fitted import Fitted
 from attnlib.utils.errors import ConfigError
 from attnlib.utils.text import plural
-
-if TYPE_CHECKING:
-    from attnlib.data.types import Corpus
 
 NAME = "mutual_information"
 MAIN = ("lstm", "additive")
@@ -31,6 +32,35 @@ CELL = ["dataset", "encoder", "attention"]
 """What the paper calls a model setting."""
 MODEL = [*CELL, "projection", "variant", "seed"]
 """What tells models apart."""
+
+
+def by_rank(
+    fitted: Fitted, corpus: Corpus, *, counts: Sequence[int], texts: int | None = None, resamples: int = 200
+) -> dict[str, pd.DataFrame]:
+    """Information and attention by rank on test texts, with the tau of the two; see `rank_information`.
+
+    ranks   one row per rank
+    taus    one row, with the accuracy on the same texts
+    labels  one row per text: instance, truth, prediction
+    """
+    some = sampled(corpus.test, texts)
+    states = ranked(fitted, some)
+    ranks, facts = rank_information(states, counts, resamples=resamples)
+    labels = pd.DataFrame({"instance": [e.id for e in some], "truth": [e.label for e in some]})
+    labels["prediction"] = states.logits.argmax(1)
+    facts["accuracy"] = float((labels["truth"] == labels["prediction"]).mean())
+    return {"ranks": ranks, "taus": pd.DataFrame([facts]), "labels": labels}
+
+
+def apart(base: Fitted, other: Fitted, corpus: Corpus, *, texts: int | None = None) -> pd.DataFrame:
+    """How far an adversary is from its base, one row per test text, of the texts that `by_rank` looks at.
+
+    tvd of outputs, tvd_trained (halved with two classes, as in training), jsd of attentions, right_base,
+    right_adversary
+    """
+    found = compare(base, other, sampled(corpus.test, texts))
+    found = found.assign(instance=found["id"], tvd_trained=found["tvd"] / (2 if len(corpus.classes) == 2 else 1))
+    return found[["instance", "tvd", "tvd_trained", "jsd", "right_base", "right_adversary"]]
 
 
 def adversary_lambda(dataset: str) -> float:
@@ -47,9 +77,9 @@ def grid(params: Params) -> list[Run]:
         for base in params.models(corpus):
             for variant, fit in _made_of(base, params, corpus):
                 label = {"dataset": corpus, "variant": variant}
-                runs.append(MeasureSpec.of(measures.by_rank, fit, label=label, **options))
+                runs.append(MeasureSpec.of(by_rank, fit, label=label, **options))
                 if variant == "adversary_unfrozen":
-                    runs.append(MeasureSpec.of(measures.apart, base, fit, label=label, texts=params.texts))
+                    runs.append(MeasureSpec.of(apart, base, fit, label=label, texts=params.texts))
     return runs
 
 

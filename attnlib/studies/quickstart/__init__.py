@@ -2,4 +2,4 @@
 
 from attnlib.studies.study import Paper
 
-PAPER = Paper("Serrano & Smith 2019", "Is Attention Interpretable?", url="https://aclanthology.org/P19-1282/")
+PAPER = Paper("Serrano & Smith 2019", "https://aclanthology.org/P19-1282/")

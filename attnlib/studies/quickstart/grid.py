@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from attnlib.config import ModelConfig, TrainConfig
+from attnlib.data.types import Corpus
 from attnlib.erasure.flips import fraction_to_flip
 from attnlib.measures.perturbation import decisions
 from attnlib.rankings.scores import importance
@@ -16,10 +17,7 @@ from attnlib.store.grid import run_grid
 from attnlib.store.specs import FitSpec, MeasureSpec
 from attnlib.studies.quickstart.params import Params
 from attnlib.studies.results import Results
-
-if TYPE_CHECKING:
-    from attnlib.data.types import Corpus
-    from attnlib.training.fitted import Fitted
+from attnlib.training.fitted import Fitted
 
 LEVELS = ("attention", "input")
 
@@ -28,8 +26,7 @@ def erasures(fitted: Fitted, corpus: Corpus, *, seed: int = 0) -> dict[str, pd.D
     """Decisions on the test texts (`labels`), and how many tokens must go until they change (`erased`).
 
     `value` is the share of tokens erased when the decision first changes, 1 where it never does; `removed` counts
-    them. `omission` asks the model what each token is worth, `random` knows nothing, and `other` erases any token
-    before the most attended one (Serrano & Smith 2019, section 4.2).
+    them. `other` erases any token before the most attended one (Serrano & Smith 2019, section 4.2).
     """
     others = []
     for row, alpha in enumerate(importance(fitted, corpus.test, "alpha")):

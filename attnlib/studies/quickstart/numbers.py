@@ -1,8 +1,7 @@
 """The numbers of the first notebook, its four claims, and the answer that follows from them.
 
-Every claim is about both levels, because one alone can be fooled: a model can be trained to take attention off the
-words that decide while it goes on using them (Pruthi et al. 2020), since its states carry them to other positions.
-The models are given, and the test texts are the sample (`training=None`).
+Every claim is about both levels, because a model can be trained to take attention off the words that it uses
+(Pruthi et al. 2020). The models are given, and the test texts are the sample (`training=None`).
 """
 
 from __future__ import annotations
@@ -20,24 +19,17 @@ from attnlib.studies.quickstart.params import Params
 from attnlib.studies.results import Results
 from attnlib.utils.text import percent
 
-NAMES = {
-    "alpha": "attention", "alpha_grad": "attention × gradient", "omission": "leave-one-out", "random": "random",
-    "other": "random other",
-}  # fmt: skip
+NAMES = {"alpha": "attention", "alpha_grad": "attention × gradient", "omission": "leave-one-out"}
+NAMES |= {"other": "random other"}
 BY = ("level", "importance")
-
-
-def first_flips(frame: pd.DataFrame) -> pd.Series:
-    """1 where erasing the first token changes the decision."""
-    return (frame["removed"] == 1).fillna(False).astype(float)
 
 
 accuracy = Quantity("labels", model=("seed",), training=None)
 erased = accuracy.of(frame="erased", named=lambda key: key[0])
 fractions = erased.only(importance=["alpha", "alpha_grad", "omission", "random"])
 single = erased.where(lambda frame: frame[(frame["length"] > 1) & (frame["importance"] != "random")])
-flips = single.of(value=first_flips)
-stays = single.only(importance="alpha").of(value=lambda frame: 1 - first_flips(frame))
+flips = single.of(value=lambda frame: (frame["removed"] == 1).fillna(False))
+stays = single.only(importance="alpha").of(value=lambda frame: (frame["removed"] != 1).fillna(True))
 ahead = fractions.minus("importance", "alpha", "random")
 
 
@@ -75,14 +67,19 @@ CLAIMS = [
 ]  # fmt: skip
 
 
-ACCURACY = "Test accuracy of each model, 95% intervals over texts."
-TABLES = [Table("accuracy", {"accuracy": accuracy}, ACCURACY, ["seed"])]
+TABLES = [
+    Table("accuracy", {"accuracy": accuracy}, "Test accuracy of each model, 95% intervals over texts.", ["seed"])
+]
 
 
-def reading(claims: Mapping[int, Judged], results: Results) -> str:
-    """The answer, decided at the input level, where hiding words does not help."""
-    if claims[3].verdict == "not tested":
-        return "**This run cannot say whether attention is an explanation**: too few texts, or nothing learned."
+def answer(claims: Mapping[int, Judged], results: Results) -> list[str]:
+    """*In short*: decided at the input level, where hiding words does not help."""
+    right = f"The models classify {percent(results.labels['value'].mean())} of the test texts correctly."
+    if "not tested" in (claims[1].verdict, claims[3].verdict):
+        return [
+            "**This run cannot say whether attention is an explanation**: few texts, or nothing learned.",
+            right,
+        ]
     found = Effect(NAN) if claims[4].verdict == "not tested" else nearer(results).get("input", Effect(NAN))
     effects = ahead.each(results, ["level"])["input"], found
     sooner, near = (VERDICT[holds(one.low, one.high, "less")] for one in effects)
@@ -90,29 +87,19 @@ def reading(claims: Mapping[int, Judged], results: Results) -> str:
         word = "a usable" if near == "reproduced" else "a partial"
     else:
         word = "no" if near == "not reproduced" else "perhaps a"
-    return (
+    means = (one.only(level="input").plain(results, ["importance"], "mean") for one in (fractions, flips))
+    fraction, share = (dict(zip(t["importance"], map(percent, t["value"]), strict=True)) for t in means)
+    return [
         f"**Attention is {word} guide to what these models rely on**: that erasing words from the input in its "
         f"order flips decisions sooner than a random order does is {sooner}; that it is nearer to leave-one-out "
-        f"than to random is {near}."
-    )
-
-
-def answer(claims: Mapping[int, Judged], results: Results) -> list[str]:
-    """*In short*."""
-    said = [reading(claims, results)]
-    if claims[1].verdict != "not tested":
-        asked = (
-            quantity.only(level="input").plain(results, ["importance"], "mean") for quantity in (fractions, flips)
-        )
-        fraction, share = (dict(zip(t["importance"], map(percent, t["value"]), strict=True)) for t in asked)
-        said.append(
-            f"Until the decision flips, [{fraction['alpha']}](#figure-rankings) of the words must go from the "
-            f"input in the order of attention, {fraction['random']} at random and {fraction['omission']} by "
-            "leave-one-out, which asks the model (a decision that never flips counts as all words). Erasing the "
-            f"most attended word alone changes [{share['alpha']}](#figure-flips) of the decisions, a random other "
-            f"word {share['other']}, and the word that leave-one-out ranks first {share['omission']}."
-        )
-    return [*said, f"The models classify {percent(results.labels['value'].mean())} of the test texts correctly."]
+        f"than to random is {near}.",
+        f"Until the decision flips, [{fraction['alpha']}](#figure-rankings) of the words must go from the "
+        f"input in the order of attention, {fraction['random']} at random and {fraction['omission']} by "
+        "leave-one-out, which asks the model (a decision that never flips counts as all words). Erasing the "
+        f"most attended word alone changes [{share['alpha']}](#figure-flips) of the decisions, a random other "
+        f"word {share['other']}, and the word that leave-one-out ranks first {share['omission']}.",
+        right,
+    ]
 
 
 def checks(results: Results, params: Params) -> dict[str, bool]:

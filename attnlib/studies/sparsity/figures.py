@@ -5,30 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attnlib.store.specs import FitSpec
 from attnlib.studies.beside import named
 from attnlib.studies.quantity import Figure, NotTested, Quantity
+from attnlib.studies.results import Results
 from attnlib.studies.sparsity import numbers
 from attnlib.studies.sparsity.grid import PAIR, models
 from attnlib.studies.sparsity.numbers import KINDS, NAMES
 from attnlib.studies.sparsity.params import Params
 from attnlib.viz import plots
 
-if TYPE_CHECKING:
-    from attnlib.studies.results import Results
 
+def by_corpus(draw: Callable[..., plots.Chart], *given: Any) -> Callable[[Results], dict[str, plots.Chart]]:
+    """Results -> a figure for each corpus, by a name for its file: letters, digits and hyphens."""
 
-def by_corpus(draw: Callable[[str, Results], plots.Chart], results: Results) -> dict[str, plots.Chart]:
-    """A figure for each corpus, by a name for its file: letters, digits and hyphens."""
-    drawn: dict[str, plots.Chart] = {}
-    for k, name in enumerate(results.labels["dataset"].unique()):
-        own = {of: frame[frame["dataset"] == name] for of, frame in results.frames.items() if len(frame)}
-        plain = re.sub(r"[^A-Za-z0-9]+", "-", str(name)).strip("-") or "corpus"
-        with suppress(NotTested):  # no model of this corpus learned anything
-            drawn[f"{plain}-{k}" if plain in drawn else plain] = draw(name, results.replace(**own))
+    def drawn(results: Results) -> dict[str, plots.Chart]:
+        made: dict[str, plots.Chart] = {}
+        for k, name in enumerate(results.labels["dataset"].unique()):
+            own = {of: frame[frame["dataset"] == name] for of, frame in results.frames.items() if len(frame)}
+            plain = re.sub(r"[^A-Za-z0-9]+", "-", str(name)).strip("-") or "corpus"
+            with suppress(NotTested):  # no model of this corpus learned anything
+                made[f"{plain}-{k}" if plain in made else plain] = draw(*given, name, results.replace(**own))
+        return made
+
     return drawn
 
 
@@ -64,22 +65,17 @@ def explored(params: Params) -> tuple[dict[str, FitSpec], dict[str, Any]]:
     return {name: fits[name] for name in PAIR}, {"by": ("alpha", "gradient_norm", "omission")}
 
 
-def drawn(draw: Callable[..., plots.Chart], *given: Any) -> Callable[[Results], dict[str, plots.Chart]]:
-    """Results -> a figure for each corpus."""
-    return partial(by_corpus, partial(draw, *given))
-
-
 MEANS = "Means with 95% intervals over texts and trainings; steps of λ are drawn equally wide."
 FIGURES = [
-    Figure("support", drawn(along, {"words with weight": numbers.share, "entropy of attention": numbers.entropy},
-           "realised sparsity", "share of words, entropy / its maximum"), f"Words with weight and entropy of "
-           f"attention against λ. {MEANS}", "Line charts, one per encoder"),
-    *(Figure(f"entropy-{words}", drawn(boxes, numbers.importance[kind], ["model"], "encoder",
+    Figure("support", by_corpus(along, {"words with weight": numbers.share, "entropy of attention":
+           numbers.entropy}, "realised sparsity", "share of words, entropy / its maximum"), f"Words with weight "
+           f"and entropy of attention against λ. {MEANS}", "Line charts, one per encoder"),
+    *(Figure(f"entropy-{words}", by_corpus(boxes, numbers.importance[kind], ["model"], "encoder",
              "entropy / its maximum", f"spread of {words} importance over the words of a text"),
              f"Entropy of the {words} importance of words, after the paper's Figure 2. One value per text and "
              "training. 1: spread evenly over a text; 0: all on one word.", "Box plots")
       for kind, words in KINDS.items()),
-    Figure("agreement-lambda", drawn(along, {words: numbers.follows[kind] for kind, words in KINDS.items()},
+    Figure("agreement-lambda", by_corpus(along, {words: numbers.follows[kind] for kind, words in KINDS.items()},
            "agreement with the importance of words", "Kendall τ-b with attention"), "Agreement of attention with "
            f"importance against λ, after the paper's Figure 3. {MEANS}", "Line charts, one per encoder"),
 ]  # fmt: skip

@@ -2,21 +2,21 @@
 
 The paper's path from soft to sparse is sparsegen over its lambda; with lambda 0 it *is* sparsemax.
 
-Paired (`study.seed_of`) are the projections of a data set and encoder, so that comparisons are of projections
-alone. An adversary is paired with its base, but draws initial values of its own: a fresh one must not start where
-its base did. `seed` in the frames is the replicate.
+Paired (`study.seed_of`) are the projections of a dataset and encoder. An adversary is paired with its base, but
+draws initial values of its own. `seed` in the frames is the replicate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from attnlib.config import ModelConfig
 from attnlib.data.selection import sampled
+from attnlib.data.types import Corpus
 from attnlib.measures.adversary import compare
 from attnlib.measures.agreement import attention_agreement, facets, hidden_dispersion
 from attnlib.measures.perturbation import decisions
@@ -25,10 +25,7 @@ from attnlib.store.specs import FitSpec, MeasureSpec, Run
 from attnlib.studies.results import Results
 from attnlib.studies.sparsity.params import Params
 from attnlib.studies.study import replicate, seed_of
-
-if TYPE_CHECKING:
-    from attnlib.data.types import Corpus
-    from attnlib.training.fitted import Fitted
+from attnlib.training.fitted import Fitted
 
 KEYS = ["dataset", "encoder", "model"]  # what tells the models apart, seeds aside
 ATTENTION = {"lstm": "additive", "transformer": "dot"}
@@ -81,7 +78,7 @@ def adversary(params: Params, corpus: str, base: FitSpec, kind: str, push: float
     """An adversary next to its base.
 
     A frozen one draws its attention again, the query of dot attention from N(0, 1): torch's small start gives
-    nearly even weights, as its base has them, and near its base an adversary stays.
+    nearly even weights, as its base has them.
     """
     cell = (str(corpus), base.model.encoder, base.model.attention, "adversary")
     other = base.replace(

@@ -57,8 +57,7 @@ def pair(frame: pd.DataFrame) -> pd.DataFrame:
 def states(column: str, hidden: pd.DataFrame) -> pd.DataFrame:
     """Means over hidden states, as one number per text: what `effect` takes.
 
-    The mean of a model is that over all states of all texts, a ratio of two sums over texts: `value` is the
-    jackknife's pseudovalue of a text, `point` the mean of the training.
+    The mean of a model is that over all states of all texts, a ratio of two sums over texts.
     """
     model = [c for c in (*KEYS, "projection", "seed") if c in required(hidden)]
     texts = hidden.groupby([*model, "instance"], sort=False)[column]
@@ -102,11 +101,6 @@ ALONG = {
 """What is followed along λ."""
 
 
-def above_inputs(kind: str) -> Quantity:
-    """Agreement with hidden states minus that with inputs, paired by text within a model."""
-    return agreement.where(pair).of(model=MODEL).minus("importance", f"{kind}_hidden", f"{kind}_input")
-
-
 def sparsemax_minus(quantity: Quantity) -> Quantity:
     """What sparsemax changes against softmax, paired by text and seed."""
     return quantity.where(pair).minus("projection", "sparsemax", "softmax")
@@ -122,9 +116,8 @@ def on_path(frame: pd.DataFrame) -> pd.DataFrame:
 def paths(name: str, results: Results) -> Iterator[tuple[tuple, pd.DataFrame, Effect]]:
     """Corpus and encoder, the means of their models (seeds in rows, λ in columns), and the trend along λ.
 
-    That is Kendall's τ-b of λ and the means of a seed, averaged over seeds, which are the independent
-    repetitions: the places on the path are chosen, and texts enter through the means. Models that are all alike
-    have a τ of 0; without a value at some place there is no trend.
+    That is Kendall's τ-b of λ and the means of a seed, averaged over seeds, the independent repetitions. Models
+    that are all alike have a τ of 0; without a value at some place there is no trend.
     """
     quantity = ALONG[name]
     rows = required(quantity.rows(getattr(results, quantity.frame)), quantity.why)
@@ -147,8 +140,8 @@ def trend(name: str, results: Results) -> dict[str, Effect]:
 def cost(base: str, variant: str, results: Results) -> dict[str, Effect]:
     """Change of accuracy at the weakest push that takes attention FAR on average; without bounds where none does.
 
-    A stronger one only buys accuracy for distance that nobody asked for. A case decides nothing either where the
-    control (push 0) loses accuracy too: the loss is then not that of other attention.
+    Nor is anything decided where the control (push 0) loses accuracy too: the loss is then not that of other
+    attention.
     """
     of_base, found = duels.only(model=base, variant=variant), {}
     changes, reach = of_base.each(results), jsd.only(model=base, variant=variant).each(results)
@@ -219,7 +212,7 @@ TABLES = [
           [*MODEL, "importance"]),
     Table("trends", trends, "Kendall τ-b of λ (larger: sparser) with a model's mean, averaged over "
           "seeds, each of which trains the whole path; the interval is over seeds. Entropy next to "
-          "the paper's Table 2. Largest at: the λ with the highest mean.",
+          "the paper's Table 2.",
           otherwise="There is no trend: no model along λ learned anything."),
     Table("adversaries", {"JSD": jsd.of(printed=(STUDY, 5, "jsd_attention")), "accuracy": duels.of(
           value="right_adversary", bounds=SHARE, printed=(STUDY, 5, "accuracy")), "change":
@@ -271,12 +264,13 @@ def costs(id: str, says: str, where: str, base: str, kind: str, **more) -> Claim
 def of_importance(kind: str, words: str, ids: Sequence[str], figure: int) -> list[Claim]:
     """What the paper says of an importance."""
     inputs = {"importance": f"{kind}_input"}
+    above = agreement.where(pair).of(model=MODEL).minus("importance", f"{kind}_hidden", f"{kind}_input")
     gaps = partial(theirs, 6, MODEL, importance=f"{kind}_hidden", minus=inputs)
     changes = partial(theirs, 6, CELL, projection="sparsemax", **inputs, minus={"projection": "softmax"})
     return [
         Claim(f"Attention agrees more with the {words} importance of hidden states than with that "
               f"of inputs", f"Figure {figure}, Table 6", f"paired difference of Kendall τ-b with "
-              f"softmax and with sparsemax, {EVERY}", above_inputs(kind).each, paper=gaps, unit="τ-b",
+              f"softmax and with sparsemax, {EVERY}", above.each, paper=gaps, unit="τ-b",
               figure="agreement", id=ids[0]),
         Claim(f"Sparse attention, here sparsemax, does not make the {words} importance of inputs "
               f"sparse", "section 4, Figure 2", f"entropy of {words} importance with sparsemax "

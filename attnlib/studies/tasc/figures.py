@@ -71,9 +71,8 @@ def explored(params: Params) -> tuple[dict[str, FitSpec], dict[str, str]]:
 
 FIGURES = [
     Figure("top_token", partial(grouped, TOP1), "After the paper's Figure 1: decisions flipped by "
-           "the top token, by encoder (and by corpus where there are several). Whiskers: 95% "
-           "intervals over texts and trainings. Higher is better.", "Markers with intervals",
-           "No model learned anything, so there is nothing to draw."),
+           "the top token, by encoder (and by corpus where there are several). Higher is better.",
+           "Markers with intervals", "No model learned anything, so there is nothing to draw."),
     Figure("fraction", partial(grouped, FRACTION), "After the paper's Figure 2: the fraction by "
            "encoder (and by corpus where there are several). Lower is better.", "Markers with intervals"),
     Figure("boxes", boxes, "After the paper's Figure 3: fraction of tokens over the texts and "

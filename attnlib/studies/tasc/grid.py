@@ -11,26 +11,24 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from attnlib.data.selection import sampled
+from attnlib.data.types import Corpus
 from attnlib.erasure.flips import fraction_to_flip
 from attnlib.measures.perturbation import decisions
 from attnlib.store.grid import run_grid
-from attnlib.store.specs import Corpora, FitSpec, MeasureSpec
+from attnlib.store.specs import FitSpec, MeasureSpec
 from attnlib.studies import results as generic
 from attnlib.studies.quantity import NotTested
 from attnlib.studies.results import idle, without
 from attnlib.studies.study import parted, replicate
 from attnlib.studies.tasc.params import Params
+from attnlib.training.fitted import Fitted
 from attnlib.utils.text import plural
-
-if TYPE_CHECKING:
-    from attnlib.data.types import Corpus
-    from attnlib.training.fitted import Fitted
 
 CELL = ["dataset", "encoder", "attention"]
 MODEL = [*CELL, "variant"]
@@ -54,13 +52,12 @@ def faithfulness(
     baseline_texts: int | None,
     ig_steps: int,
 ) -> dict[str, pd.DataFrame]:
-    """The erasure tests at the input level, the labels behind F1, and the size of the scaling.
+    """The erasure tests at the input level, and the labels behind F1.
 
     texts, baseline_texts  how many test texts the rankings of attention, and `baselines`, are tested on; None: all
 
-    flips       one row per ranking and text, as `fraction_to_flip` gives them (fraction NaN: nothing flips it)
-    labels      one row per test text: instance, truth, prediction
-    parameters  |V|, embedding size and numbers in the scaling
+    flips   one row per ranking and text, as `fraction_to_flip` gives them (fraction NaN: nothing flips it)
+    labels  one row per test text: instance, truth, prediction
     """
     some = sampled(corpus.test, texts)
     fewer = some if baseline_texts is None else sampled(corpus.test, min(baseline_texts, len(some)))
@@ -70,14 +67,8 @@ def faithfulness(
         examples = fewer if ranking in baselines else some
         found = fraction_to_flip(fitted, examples, ranking, level="input", operator="pad", **steps)
         frames.append(found[["id", "length", "removed", "fraction", "status"]].assign(importance=ranking))
-    embedding = fitted.model.embedding
-    sizes = {"vocabulary": embedding.num_embeddings, "embedding": embedding.embedding_dim}
-    sizes["scaling"] = sum(p.numel() for p in fitted.model.parts()["scaling"].parameters())
-    return {
-        "flips": pd.concat(frames, ignore_index=True).rename(columns={"id": "instance"}),
-        "labels": decisions(fitted, corpus.test).drop(columns="value"),
-        "parameters": pd.DataFrame([sizes]),
-    }
+    flips = pd.concat(frames, ignore_index=True).rename(columns={"id": "instance"})
+    return {"flips": flips, "labels": decisions(fitted, corpus.test).drop(columns="value")}
 
 
 def words(fitted: Fitted, corpus: Corpus) -> pd.DataFrame:
@@ -119,10 +110,10 @@ def grid(params: Params) -> list[MeasureSpec]:
 
     cells = product(params.corpora, params.encoders, params.attentions, params.variants, params.seeds)
     runs = [measured("grid", *c, baselines=BASELINES if c[3] in ("none", "lin") else ()) for c in cells]
+    plain = "mlp" if "mlp" in params.words else params.words[0]
     for seed in params.seeds:
-        for cell in shown(params, 4):
-            runs.append(MeasureSpec.of(words, fit(params, *cell, "lin", seed)))
-        pooled = (params.corpora[0], *params.pooled, "lin", seed)
+        runs += [MeasureSpec.of(words, fit(params, *cell, "lin", seed)) for cell in shown(params, 4)]
+        pooled = (params.corpora[0], plain, params.attentions[0], "lin", seed)
         runs += [measured("pooling", *pooled, pool=pool) for pool in POOLS]
     return runs
 
@@ -132,7 +123,7 @@ class Results(generic.Results):
 
     flips    one row per model, ranking, metric and text: `value` is the fraction of tokens removed at first flip
              (1 where it never comes, as in the paper) or, for the top token alone, 100 where it flips, else 0
-    labels   one row per model and text: truth, prediction; `parameters`: |V|, width and numbers in the scaling
+    labels   one row per model and text: truth, prediction
     words    u of some; `pooling_flips`, `pooling_labels`: those of Lin-TaSc by `pool`
     """
 
@@ -165,13 +156,13 @@ class Results(generic.Results):
         return without(self.labels, self.idle.loc[self.idle["variant"] == "none", [*CELL, "seed"]])
 
 
-def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
-    """Compute what the store does not hold, and gather. `corpora`: those that are loaded already."""
-    found = run_grid(grid(params), executor=executor, corpora=corpora, title="TaSc")
+def results(params: Params, **options: Any) -> Results:
+    """Compute what the store does not hold, and gather; options: as `run_grid` has them."""
+    found = run_grid(grid(params), title="TaSc", **options)
     flips, labels = tidy(found.frame("flips")), found.frame("labels")
     frames = {"flips": parted(flips, "grid"), "labels": parted(labels, "grid"), "words": found.frame("words")}
     frames |= {"pooling_flips": parted(flips, "pooling"), "pooling_labels": parted(labels, "pooling")}
-    return Results(params, found, frames | {"parameters": parted(found.frame("parameters"), "grid")}, MODEL)
+    return Results(params, found, frames, MODEL)
 
 
 def balanced(flips: pd.DataFrame) -> pd.DataFrame:

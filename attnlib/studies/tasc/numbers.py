@@ -34,8 +34,6 @@ COMPARABLE = 0.05
 TRAINING, SCALED = [*CELL, "seed"], ("lin", "feat", "conv")
 KIND = {"lstm": 1, "gru": 1, "mlp": -1, "cnn": -1}
 
-# numbers ------------------------------------------------------------------------------------------
-
 
 def of(metric: str, rankings: tuple[str, ...], flips: pd.DataFrame) -> pd.DataFrame:
     """Rows of a metric by some rankings."""
@@ -165,9 +163,6 @@ def lin_leads(means: pd.DataFrame) -> pd.Series:
     return (means["lin"] < np.fmin.reduce(others) + COMPARABLE * means["none"]).mean(axis=1)
 
 
-# what the paper prints ----------------------------------------------------------------------------
-
-
 def cells_of(results: Results) -> dict[str, Any]:
     """Corpora, encoders and attentions of the run."""
     dataset, encoder, attention = (results.flips[column].unique() for column in CELL)
@@ -202,9 +197,6 @@ def in_each(cases: Callable[[Results], Mapping[str, Quantity]], table: int) -> d
     }
 
 
-# tables -------------------------------------------------------------------------------------------
-
-
 def aggregate(metric: str, results: Results) -> pd.DataFrame:
     """The paper's Tables 3 and 4, mean over cells of corpus and encoder.
 
@@ -230,14 +222,10 @@ def word_table(results: Results, n: int = 5) -> pd.DataFrame:
     return table[[*model, "end", "word", "u", "s", "count"]]
 
 
-SIZES = {"|V|": "vocabulary", "d": "embedding", "added": "scaling"}
 TABLE5 = [*((name, "none") for name in BASELINES), ("alpha_grad", "lin")]
 ABOUT = "n counts texts times trainings; trainings in which a model learned nothing are left out."
 ASIDE = "next to the paper's value for the same corpus, or for the closest that it has."
 TABLES = [
-    Table("parameters", {name: (Quantity("parameters", column, bounds=None), "max") for name,
-          column in SIZES.items()}, "After the paper's Appendix B: the numbers that a variant adds, "
-          "by formula |V| (Lin), |V| d (Feat) and |V| + 15 d + 15 (Conv).", ["dataset", "variant"]),
     Table("f1", {NAMES[v]: scores("labels").only(variant=v).of(printed=("tasc", 2, {"metric":
           "f1_macro", "variant": v})) for v in ("none", *SCALED)}, f"After the paper's Table 2: "
           f"macro-F1 of all trainings, {ASIDE}", CELL, digits=3),
@@ -258,8 +246,6 @@ TABLES = [
           frame="pooling_flips")}, "After the paper's footnote 4: Lin-TaSc by pooling (direct: u "
           "itself).", ["pool"], digits=3, cells=CELL),
 ]  # fmt: skip
-
-# claims -------------------------------------------------------------------------------------------
 
 CASES = "share of rankings and variants that are better than without TaSc, mean over trainings"
 KINDS = "fraction with recurrent encoders minus that with MLP and CNN"
@@ -363,14 +349,12 @@ def answer(claims: Mapping[int, Judged], results: Results) -> list[str]:
 
 def checks(results: Results, params: Params) -> dict[str, bool]:
     """What must hold whatever the corpus: name of the check -> whether it does."""
-    flips, sizes = results.flips, results.parameters
+    flips = results.flips
     fraction, top = (flips[flips["metric"] == metric].reset_index() for metric in (FRACTION, TOP1))
     one = ((fraction["value"] * fraction["length"]).round(6) == 1) & (fraction["status"] != "never")
     empty = fraction.loc[fraction["status"] == "only_when_empty", "value"]
-    linear = sizes[sizes["variant"] == "lin"]
     return {
         "a fraction lies above 0 and is 1 at most": fraction["value"].between(0, 1, inclusive="right").all(),
         "what flips only when empty has the fraction 1": (empty == 1).all(),
         "the top token flips a text where the fraction is one token": one.eq(top["value"] == 100).all(),
-        "Lin-TaSc adds one number per word": (linear["scaling"] == linear["vocabulary"]).all(),
     }

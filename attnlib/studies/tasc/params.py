@@ -72,11 +72,6 @@ class Params(StudyParams):
         """The encoders that read words, not word pieces."""
         return [encoder for encoder in self.encoders if encoder != "bert"]
 
-    @property
-    def pooled(self) -> tuple[str, str]:
-        """Encoder and attention of the pooling ablation."""
-        return "mlp" if "mlp" in self.words else self.words[0], self.attentions[0]
-
     def data(self, corpus: str, *, bert: bool = False) -> DataConfig:
         """Where a corpus comes from, and how words or word pieces are read, as in released code."""
         mimic = corpus == "anemia"

@@ -1,6 +1,6 @@
 """Word-level objectives (Tutek & Šnajder 2020): the grid of models and measures, and its results.
 
-Paired (`study.seed_of`) is everything of a data set and attention, and so are the adversaries of one
+Paired (`study.seed_of`) is everything of a dataset and attention, and so are the adversaries of one
 replicate, whatever their base and λ. The column `seed` of the frames is the replicate.
 """
 
@@ -117,9 +117,8 @@ def grid(params: Params) -> list[Run]:
     """Every run: histories of all trainings, and what is measured on them."""
     fits = models(params)
     runs: list[Run] = [*fits, *undecided(params)]
-    for model in fits:
-        runs.append(MeasureSpec.of(attention_swaps, model, permutations=PERMUTATIONS))
-        runs.append(MeasureSpec.of(token_table, model))
+    runs += [MeasureSpec.of(attention_swaps, model, permutations=PERMUTATIONS) for model in fits]
+    runs += [MeasureSpec.of(token_table, model) for model in fits]
     told = {"words": params.mi_words, "k": params.mi_clusters, "most": params.mi_occurrences}
     told["batch_size"] = params.mi_batch
     for corpus, variant in product(params.corpora, params.variants):
@@ -176,8 +175,7 @@ def gathered(params: Params, found: GridResult, frames: Mapping[str, pd.DataFram
 def scores(swaps: pd.DataFrame) -> pd.DataFrame:
     """Both scores of every model, and their changes under other attention, in points, text by text.
 
-    `value` has the mean and spread of the score over texts, `point` is that of the model
-    (`f1_values`). Permuted attention counts with its mean over draws.
+    `value` and `point` are those of `f1_values`. Permuted attention counts with its mean over draws.
     """
     model, found = [*MODEL, "chosen"], []
     for score, positive in SCORES.items():

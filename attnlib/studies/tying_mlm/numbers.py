@@ -172,7 +172,7 @@ TABLES = [
     Table("information", {"nats": information.of(printed=(STUDY, 2, ""))} | {name:
           (information.of(value=column), "mean") for name, column in COUNTED.items()}, "Mutual "
           "information in nats, after the paper's Table 2, additive attention, with 95% intervals "
-          "over trainings. Floor: what shuffled labels give. Ceiling: the entropy of the words.",
+          "over trainings. Floor: shuffled labels; ceiling: the entropy of the words.",
           [*CELL, "metric"], shown=ordered),
     Table("per_token", {"per token": tokens}, "Mean per-token probability of the predicted class, "
           "with 95% intervals, after the paper's Table 3.", CELL, 3, shown=ordered),

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from attnlib.config import ModelConfig
+from attnlib.data.types import Corpus
 from attnlib.studies.datasets import Dataset
 from attnlib.studies.params import ByDataset, Corpora, Datasets, NotNegative, Once, Seed, Size, Some, StudyParams
 from attnlib.utils.errors import DataError
-
-if TYPE_CHECKING:
-    from attnlib.data.types import Corpus
 
 VARIANTS = ("base", "concat", "residual", "tying", "mlm")
 Variant = Literal["base", "concat", "residual", "tying", "mlm"]

@@ -2,4 +2,4 @@
 
 from attnlib.studies.study import Paper
 
-PAPER = Paper("Five papers together", "Is attention an explanation? Five tests on the same models", "this kit")
+PAPER = Paper("Five papers together")

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.patches import Rectangle
 
-from attnlib.studies.beside import named
 from attnlib.studies.quantity import Figure
 from attnlib.studies.verdict import numbers
 from attnlib.studies.verdict.grid import Results
@@ -53,7 +52,8 @@ def _dots(axis: Any, own: pd.DataFrame, tests: list[str], k: int, shift: float =
 @plots.styled
 def diagnosticity(results: Results) -> plots.Chart:
     """How often each test prefers the truth to false rankings and to deceptive models."""
-    table = named(numbers.diagnosticity(results), NAMES)
+    found = numbers.diagnosticity(results).items()
+    table = pd.DataFrame([{"test": NAMES[test], "against": against} | one.row() for (test, against), one in found])
     models = table["against"] == "honesty"
     parts = {"True and false rankings": table[~models], "Honest and deceptive models": table[models]}
     figure, axes = plots.chart(1, 2, size=(9.6, 5.2), sharey=True, sharex=True)

@@ -1,9 +1,8 @@
 """What the verdict computes, and the tidy frames that come of it.
 
-Every model of the design faces every test (`measures.battery`). Models of known honesty (`diagnosticity.guided`)
-are measured twice: true and false rankings on those that nothing guides, the battery on those whose attention is
-guided. Models of a cell of corpus, encoder and attention share the seed of a replicate, as in 01_tasc, whose
-trainings are the same runs in the store.
+Every model of the design faces every test (`measures.battery`). Of the models of known honesty, those that nothing
+guides judge true and false rankings, the others face the battery. Seeds are those of 01_tasc, so that trainings of
+the same models are the same runs in the store.
 """
 
 from __future__ import annotations

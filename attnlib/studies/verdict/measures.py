@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from attnlib.data.selection import sampled
+from attnlib.data.types import Corpus, Example
 from attnlib.erasure.flips import erasure_curves, fraction_to_flip
 from attnlib.measures import diagnosticity
 from attnlib.measures.adversary import search
@@ -18,11 +18,8 @@ from attnlib.measures.faithfulness import comprehensiveness_of, sufficiency_of
 from attnlib.measures.perturbation import attention_swaps, decisions, token_table
 from attnlib.measures.rank_information import rank_information, ranked
 from attnlib.rankings.scores import importance
+from attnlib.training.fitted import Fitted
 from attnlib.utils.device import measuring
-
-if TYPE_CHECKING:
-    from attnlib.data.types import Corpus, Example
-    from attnlib.training.fitted import Fitted
 
 READINGS = ("alpha", "alpha_grad")
 """Orders read off attention that the erasure tests follow: the weights, and weights times their gradients."""
@@ -107,26 +104,20 @@ def diagnose(fitted: Fitted, corpus: Corpus, *, texts: int | None = None, seed: 
     words = diagnosticity.associations(corpus.train, len(corpus.classes))
     made = diagnosticity.rankings(some, words, unattended=fitted.model_config.unattended, seed=seed)
     others = importances(fitted, some)
-    found = {
-        name: pd.concat(_by_ranking(fitted, some, scores, name, others)).set_index(["test", "instance"])["value"]
-        for name, scores in made.items()
-    }
-    tests = found["true"].index
-    better = np.array([TESTS[test].better for test in tests.get_level_values("test")])
+    found = {name: pd.concat(_by_ranking(fitted, some, scores, name, others)) for name, scores in made.items()}
+    better, true = found["true"]["test"].map({name: test.better for name, test in TESTS.items()}), found["true"]
     frames = []
     for against in diagnosticity.FALSE:
-        value = diagnosticity.preferred(better * found["true"], better * found[against])
-        frames.append(tests.to_frame(index=False).assign(against=against, value=value))
+        value = diagnosticity.preferred(better * true["value"], better * found[against]["value"])
+        frames.append(true[["test", "instance"]].assign(against=against, value=value))
     return pd.concat(frames, ignore_index=True)
 
 
 def importances(fitted: Fitted, examples: Sequence[Example]) -> dict[str, list[np.ndarray]]:
     """What τ compares a ranking with: sizes of gradients, and changes of the probability without each token."""
-    loo = importance(fitted, examples, "omission")
-    return {
-        "tau_gradient": importance(fitted, examples, "gradient_norm"),
-        "tau_omission": [resolved(changes) for changes in loo],
-    }
+    changes = importance(fitted, examples, "omission")
+    gradients = importance(fitted, examples, "gradient_norm")
+    return {"tau_gradient": gradients, "tau_omission": [resolved(own) for own in changes]}
 
 
 def _by_ranking(fitted: Fitted, examples: Sequence[Example], scores, reading: str, others) -> list[pd.DataFrame]:
@@ -168,16 +159,12 @@ def _of_weights(
 
 def _plausible(fitted: Fitted, examples: Sequence[Example]) -> pd.DataFrame:
     """Average precision of the weights against the marked words; no rows where none are marked."""
-    out = set(fitted.model_config.unattended)
+    out, values = set(fitted.model_config.unattended), []
     marked = [e for e in examples if e.rationale is not None and any(e.rationale)]
-    values = []
     for place, weights in enumerate(importance(fitted, marked, "alpha") if marked else []):
         words = zip(marked[place].rationale, marked[place].tokens, strict=True)
-        values.append(
-            diagnosticity.average_precision(
-                weights, np.array([m for m, token in words if token not in out]), seed=place
-            )
-        )
+        marks = np.array([mark for mark, token in words if token not in out])
+        values.append(diagnosticity.average_precision(weights, marks, seed=place))
     return _rows("plausibility", [e.id for e in marked], values)
 
 

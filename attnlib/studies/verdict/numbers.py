@@ -1,8 +1,7 @@
 """The verdict: every number of the study, its tables and its claims.
 
 A model is a design (encoder and four parts) trained once. What a part changes is a difference of means over the
-design, in which parts are balanced; how often a test prefers the truth is a mean over corpora and encoders. Models
-that learned nothing are left out throughout.
+design, in which parts are balanced.
 """
 
 from __future__ import annotations
@@ -47,13 +46,11 @@ def taus(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     signs = np.sign(values[:, None, :] - values[None, :, :])
     products = signs[..., :, None] * signs[..., None, :]
     total = products.sum((0, 1))
-    return _tau(total), _tau(total - 2 * products.sum(1))
-
-
-def _tau(sums: np.ndarray) -> np.ndarray:
+    sums = np.concatenate([total[None], total - 2 * products.sum(1)])
     own = np.sqrt(np.diagonal(sums, axis1=-2, axis2=-1))
     with np.errstate(invalid="ignore", divide="ignore"):
-        return sums / (own[..., :, None] * own[..., None, :])
+        found = sums / (own[:, :, None] * own[:, None, :])
+    return found[0], found[1:]
 
 
 def _tau_values(results: Results) -> pd.DataFrame:
@@ -100,29 +97,24 @@ def mean_agreement(results: Results) -> Effect:
     return _over_models(values[["value", "point"]].mean())
 
 
-def part_effect(frame: pd.DataFrame, part: str, *, text: str | None = "instance") -> Effect:
-    """What a part changes (`CHANGES`): mean over the models with it minus mean over those without.
+def part_change(results: Results, part: str, test: str, reading: str = "alpha") -> Effect:
+    """What a part changes (`CHANGES`) in a test, as its paper defines it, or in macro-F1: mean over the models with
+    it minus mean over those without.
 
     Within every corpus and encoder, cells of the design count alike; so do corpora and encoders.
     """
+    frame = results.learned.scores
+    frame = frame[(frame["test"] == test) & (frame["importance"] == reading)]
+    frame = f1_values(results.learned.labels, MODEL) if test == "f1" else frame
     column, *levels = CHANGES[part]
-    strata = [own for _, own in frame[CELL].drop_duplicates().groupby(STRATUM, sort=False)]
+    strata = [own for _, own in required(frame)[CELL].drop_duplicates().groupby(STRATUM, sort=False)]
     strata = [own for own in strata if set(levels) <= set(own[column])]
-    weights = {}
+    weights: dict[tuple, float] = {}
     for own in strata:
-        for sign, level in zip((1, -1), levels, strict=True):
+        for level, sign in zip(levels, (1, -1), strict=True):
             side = own[own[column] == level]
             weights |= dict.fromkeys(side.itertuples(index=False, name=None), sign / len(side) / len(strata))
-    return effect(frame, CELL, weights=weights, text=text) if weights else Effect(NAN)
-
-
-def part_change(results: Results, part: str, test: str, reading: str = "alpha") -> Effect:
-    """What a part changes in a test, as its paper defines it, or in macro-F1."""
-    learned = results.learned
-    if test == "f1":
-        return part_effect(required(f1_values(learned.labels, MODEL)), part)
-    scores = learned.scores[(learned.scores["test"] == test) & (learned.scores["importance"] == reading)]
-    return part_effect(required(scores), part, text=_text(test))
+    return effect(frame, CELL, weights=weights, text=_text(test)) if weights else Effect(NAN)
 
 
 def part_changes(results: Results) -> pd.DataFrame:
@@ -137,22 +129,18 @@ def part_changes(results: Results) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["part", "test", *Effect(NAN).row()])
 
 
-def honesty(results: Results) -> pd.DataFrame:
-    """One row per test, pair of models and text: 1 where the test prefers the honest model."""
-    part = results.honesty
-    if part.empty:
-        return pd.DataFrame(columns=[*PAIR, "value"])
+def compared(results: Results) -> pd.DataFrame:
+    """One row per test, comparison (`against`) and text: 1 where the test prefers the truth, 1/2 for a tie.
+
+    `against`: a false ranking of the same text, or (`honesty`) the attention of a deceptive model.
+    """
+    part = results.honesty.reindex(columns=[*PAIR, "guide", "importance", "value"])
     part = part[(part["importance"] == "alpha") & (part["test"] != "plausibility")]  # it sees the guide itself
     sides = [part[part["guide"] == guide][[*PAIR, "value"]] for guide in ("honest", "deceptive")]
     both = sides[0].merge(sides[1], on=PAIR, suffixes=("", "_other"))
     better = both["test"].map({name: test.better for name, test in TESTS.items()})
     both["value"] = preferred(better * both["value"], better * both["value_other"])
-    return both[[*PAIR, "value"]]
-
-
-def preference(part: pd.DataFrame, test: str) -> Effect:
-    """How often a test prefers the truth."""
-    return effect(part, STRATUM, text=_text(test), bounds=SHARE)
+    return pd.concat([both[[*PAIR, "value"]].assign(against="honesty"), results.rankings], ignore_index=True)
 
 
 def _text(test: str) -> str | None:
@@ -160,31 +148,29 @@ def _text(test: str) -> str | None:
     return None if test == "information" else "instance"
 
 
+def diagnosticity(results: Results) -> dict[tuple[str, str], Effect]:
+    """(Test, what it is compared with) -> how often it prefers the truth."""
+    groups = compared(results).groupby(["test", "against"], sort=False)
+    return {key: effect(own, STRATUM, text=_text(key[0]), bounds=SHARE) for key, own in groups}
+
+
 def honest(results: Results) -> dict[str, Effect]:
     """Test -> how often it prefers the honest model to the deceptive one."""
-    groups = required(honesty(results)).groupby("test", sort=False)
-    return {NAMES[test]: preference(own, test) for test, own in groups}
-
-
-def diagnosticity(results: Results) -> pd.DataFrame:
-    """How often each test prefers the truth: one row per test and what it is compared with.
-
-    `against`: a false ranking of the same text, or (`honesty`) the attention of a deceptive model.
-    """
-    tests = {name: test for test, name in NAMES.items()}
-    rows = [{"test": tests[name], "against": "honesty"} | one.row() for name, one in honest(results).items()]
-    return pd.concat([prefers.table(results, ["test", "against"], STRATUM), pd.DataFrame(rows)], ignore_index=True)
+    found = {NAMES[test]: one for (test, against), one in diagnosticity(results).items() if against == "honesty"}
+    return required(found)
 
 
 def overall(results: Results) -> pd.DataFrame:
     """Diagnosticity of every test, the best first: of one that judges rankings against the three false ones, of
     another against deceptive models. `chance`: whether its interval reaches one half or less."""
-    rankings = results.rankings.groupby(PAIR, as_index=False)["value"].mean()
-    rows, models = [], honesty(results)
+    rows, every = [], compared(results)
+    models = every["against"] == "honesty"
+    rankings = every[~models].groupby(PAIR, as_index=False)["value"].mean()
     for test, one in TESTS.items():
-        on, compared = ("three false rankings", rankings) if one.ranks else ("a deceptive model", models)
-        if len(own := compared[compared["test"] == test]):
-            rows.append({"test": test, "paper": one.paper, "judged on": on} | preference(own, test).row())
+        on, of = ("three false rankings", rankings) if one.ranks else ("a deceptive model", every[models])
+        if len(own := of[of["test"] == test]):
+            found = effect(own, STRATUM, text=_text(test), bounds=SHARE)
+            rows.append({"test": test, "paper": one.paper, "judged on": on} | found.row())
     frame = pd.DataFrame(rows, columns=["test", "paper", "judged on", *Effect(NAN).row()])
     frame = frame.assign(chance=~(frame["low"] > CHANCE))
     return frame.sort_values(["judged on", "value"], ascending=[False, False], ignore_index=True)

@@ -1,8 +1,7 @@
 """Parameters of the verdict: which models face all tests, and how the tests themselves are tested.
 
-The models are half of a factorial, the rows whose level numbers sum to an even number: with four parts of two
-levels an orthogonal array of strength 3, in which any three parts occur in every combination, equally often (Box &
-Hunter 1961).
+The models are half of a factorial, the rows whose level numbers sum to an even number: an orthogonal array of
+strength 3, in which any three parts occur in every combination, equally often (Box & Hunter 1961).
 """
 
 from __future__ import annotations
@@ -28,10 +27,8 @@ PARTS: dict[str, Sequence[Any]] = {
 class Params(StudyParams):
     """The parameters of `06_verdict`.
 
-    Those that its first cell does not explain: training stops after `patience` epochs without a lower dev loss; of
-    `counts` of clusters for information by rank, the largest that the texts allow counts; other attention with the
-    same output is searched for `adversary_texts` in `adversary_steps`; models of known honesty train on
-    `guide_texts`.
+    Of `counts` of clusters for information by rank, the largest that the texts allow counts; an adversary is
+    searched for `adversary_texts` in `adversary_steps`; models of known honesty train on `guide_texts`.
     """
 
     limit: Size | None = 250
@@ -73,8 +70,7 @@ class Params(StudyParams):
     @property
     def rows(self) -> list[dict[str, str]]:
         """Encoder and parts of every model."""
-        factors = PARTS | {"regulariser": self.regularisers}
-        made = []
+        factors, made = PARTS | {"regulariser": self.regularisers}, []
         places = list(product(*(range(len(levels)) for levels in factors.values())))
         for encoder, numbers in product(self.encoders, places):
             row = {part: levels[n] for (part, levels), n in zip(factors.items(), numbers, strict=True)}

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from attnlib.studies.erasure.grid import MODEL, TOPS
+from attnlib.studies.erasure.grid import MODEL
 from attnlib.studies.erasure.params import Params
 from attnlib.studies.results import Results
 from attnlib.studies.study import planned
@@ -74,18 +74,6 @@ def firsts(
                 }
             )  # fmt: skip
     return pd.DataFrame(rows).astype({"removed": "Int64"})
-
-
-def few(texts: int) -> pd.DataFrame:
-    """Single removals of all models with so many texts of several items, and two of one item."""
-    frames = [
-        singles([(True, False)] * max(texts, 1), encoder=encoder, importance=name, sampling=sampling, alone=2)
-        for encoder in MODELS
-        for name in TOPS
-        for sampling in ("any other", "authors")
-    ]
-    single = pd.concat(frames, ignore_index=True)
-    return single if texts else single[single["status"] != "compared"]
 
 
 def trained(frame: pd.DataFrame, trainings: int = 2) -> pd.DataFrame:

@@ -6,28 +6,12 @@ import io
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
-import pytest
 
-from attnlib.studies.erasure import figures, numbers
+from attnlib.studies.erasure import figures
 from attnlib.studies.erasure.grid import RANKINGS
-from tests.studies.erasure.frames import MODELS, few, firsts, singles
+from tests.studies.erasure.frames import firsts, singles
 
 ONCE = {name: [3, None] for name in RANKINGS}
-
-
-def test_without_a_text_to_draw_a_figure_says_so():
-    for figure in (figures.delta_js, figures.negative, figures.flip_bars):
-        assert figure(SimpleNamespace(single=few(0))) is None
-    assert "more than one item" in figures.FIGURES[0].otherwise
-
-
-@pytest.mark.parametrize("value", ["fraction", "mass_removed"])
-def test_every_model_has_a_panel(value):
-    fractions = pd.concat([firsts(ONCE, encoder=encoder) for encoder in MODELS], ignore_index=True)
-    drawn = figures.first_flips(value, "share", SimpleNamespace(fractions=fractions))
-    titles = {axis.get_title(loc="left").split("\n")[0] for axis in drawn.axes}
-    assert titles == {f"{numbers.NAMES[encoder]} on d" for encoder in MODELS}
 
 
 def test_points_are_pixels_so_that_a_report_stays_light():

@@ -12,11 +12,9 @@ from tests.studies.erasure.frames import profile
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"corpora": ["imbd"]}, "Did you mean 'imdb'"),
         ({"corpora": []}, "at least one"),
         ({"encoders": ["lstm"]}, "'rnn', 'conv' or 'noenc'"),
         ({"vector_files": {"yelp": "a.txt"}}, "Unknown corpus in vector_files"),
-        ({"hiden_size": 4}, "Did you mean 'hidden_size'"),
     ],
 )
 def test_nonsense_is_refused_before_anything_runs(options, told):
@@ -38,12 +36,3 @@ def test_paper_settings_are_those_of_the_appendix():
     assert (train.learning_rate, train.epochs, train.patience, train.clip_norm) == (2e-4, 60, 5, 10.0)
     assert params.training("imdb10", "conv").epochs == 15
     assert (params.training("imdb10", "noenc").epochs, params.training("imdb10", "noenc").patience) == (60, 10)
-
-
-def test_word_vectors_and_counts_are_those_of_each_data_set():
-    params = profile("paper")
-    assert {params.model(name, "flan", "rnn").vectors for name in params.corpora} == set(
-        params.vector_files.values()
-    )
-    assert len(params.vector_files) == 4
-    assert {params.data(name).min_df for name in params.corpora} == {5}

@@ -29,23 +29,8 @@ def test_the_authors_draws_are_next_to_the_papers() -> None:
     both = pd.concat([singles(CELLS), singles(CELLS, alone=5, sampling="authors", dataset="yelp")])
     row = table("flips_paper", both).loc["HANrnn"]
     assert [float(row[name].split()[0]) for name in numbers.CELLS.values()] == [10.0, 30.0, 20.0, 40.0]
-    assert (row["data set"], row["n"], row["texts"]) == ("yelp", 20, 10)
+    assert (row["dataset"], row["n"], row["texts"]) == ("yelp", 20, 10)
     assert row["paper: neither flips"] == 87.7
-
-
-def test_accuracy_stands_beside_the_papers() -> None:
-    frames = [
-        pd.DataFrame({"dataset": dataset, "encoder": "flan_rnn", "seed": 0, "instance": list("abcd")})
-        for dataset in ("yelp", "20news", "amazon")
-    ]
-    right = pd.concat(frame.assign(value=[1.0, 1.0, 1.0, 0.0]) for frame in frames)
-    found = TABLES["accuracy"].frame(study([singles(CELLS)], [firsts(FLIPS)]).replace(labels=right))
-    found = found.set_index("data set")
-    assert found.loc["yelp", "accuracy"].startswith("75.0")
-    assert found["n"].tolist() == [4, 4, 4]
-    paper = next(column for column in found if "paper" in column)
-    assert found.loc[["yelp", "amazon"], paper].tolist() == [62.3, 56.6]
-    assert pd.isna(found.loc["20news", paper])
 
 
 def test_the_mean_is_over_what_flips_and_over_what_all_rankings_flip() -> None:
@@ -57,11 +42,6 @@ def test_the_mean_is_over_what_flips_and_over_what_all_rankings_flip() -> None:
     assert attention["% above 0.5"].startswith("75.0")
     assert not any("paper" in column for column in found), "it prints none for this model"
     assert attention["mean, same texts"].startswith("0.70")
-
-
-def test_late_flips_stand_beside_those_of_figure_6() -> None:
-    found = table("fractions", fractions=firsts(FLIPS, encoder="flan_noenc", dataset="amazon"), index="ranking")
-    assert found["paper: % above 0.5"].tolist() == [12.4, 2.8, 0.9, 0.5]
 
 
 def test_the_duel_counts_texts() -> None:

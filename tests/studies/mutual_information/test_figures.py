@@ -19,19 +19,8 @@ def ranks() -> pd.DataFrame:
 
 
 def test_curves_are_of_one_training(ranks) -> None:
-    shown = figures.shown(ranks)
-    assert set(shown["seed"]) == {4}
-    assert shown.groupby("attention")["rank"].agg(list).tolist() == [[1, 2, 3]] * 3
-    assert len(figures.curves(results(ranks, ranks=ranks)).axes) == 6
-
-
-def test_titles_show_the_stem_of_a_file_and_the_number_of_models() -> None:
-    taus = tau_frame(dataset="/home/me/mine.csv")
-    for chart in (figures.boxes(results(taus)), figures.uniformity(results(taus))):
-        assert chart.axes[0].get_title(loc="left") == "mine  (n = 18)"
-    boxes = figures.boxes(results(taus[taus["attention"] != "additive"]))
-    assert boxes.axes[0].get_legend() is None
-    assert [text.get_text() for text in boxes.legends[0].get_texts()] == ["Deep", "Dot"]
+    axes = figures.curves(results(ranks, ranks=ranks)).axes
+    assert [line.get_xdata().tolist() for axis in axes[3:] for line in axis.lines] == [[1, 2, 3]] * 3
 
 
 def test_every_marker_and_whisker_is_inside(ranks) -> None:

@@ -7,7 +7,8 @@ import pytest
 
 import attnlib as al
 from attnlib.measures.adversary import adversary
-from attnlib.studies.mutual_information import measures
+from attnlib.studies.mutual_information.grid import apart as distance
+from attnlib.studies.mutual_information.grid import by_rank
 from attnlib.studies.mutual_information.params import Params
 
 
@@ -17,18 +18,18 @@ def test_measured_on_a_small_model() -> None:
     base = params.models("planted")[0]
     corpus = al.load_corpus(base.data)
     fitted = al.fit(corpus, base.model, base.train, base.seed)
-    found = measures.by_rank(fitted, corpus, counts=[4, 6], texts=30, resamples=5)
+    found = by_rank(fitted, corpus, counts=[4, 6], texts=30, resamples=5)
     (fact,) = found["taus"].to_dict("records")
     assert (fact["n"], len(found["ranks"])) == (30, fact["k"])
     assert -1 <= fact["tau"] <= 1
-    fewer = [measures.by_rank(fitted, corpus, counts=[8, 12], texts=n, resamples=2)["taus"] for n in (20, 6)]
+    fewer = [by_rank(fitted, corpus, counts=[8, 12], texts=n, resamples=2)["taus"] for n in (20, 6)]
     assert [taus["clusters"].item() for taus in fewer] == [8, 3], "two texts for each"
     labels = found["labels"]
     assert labels["instance"].is_unique
     assert fact["accuracy"] == (labels["truth"] == labels["prediction"]).mean()
     train = base.train.replace(monitor="train_loss")
     other = adversary(corpus, base.model, train, 9, warm_start=fitted, lam=0.1, quirks=["wp_half_tvd"])
-    apart = measures.apart(fitted, other, corpus, texts=30)
+    apart = distance(fitted, other, corpus, texts=30)
     assert set(apart["instance"]) == set(labels["instance"]), "the texts that tau is measured on"
     assert apart["jsd"].between(0, np.log(2) + 1e-9).all()
     assert apart["right_base"].mean() == fact["accuracy"]
@@ -39,5 +40,5 @@ def test_only_two_classes_halve_the_distance(classes: int, divisor: int) -> None
     corpus = al.load_corpus("planted", n_train=30, n_dev=10, n_test=20, classes=classes)
     model, train = al.ModelConfig(hidden_size=4, embedding_size=4), al.TrainConfig(epochs=1)
     base, other = (al.fit(corpus, model, train, seed) for seed in (0, 1))
-    apart = measures.apart(base, other, corpus)
+    apart = distance(base, other, corpus)
     assert apart["tvd_trained"].to_numpy() == pytest.approx(apart["tvd"].to_numpy() / divisor)

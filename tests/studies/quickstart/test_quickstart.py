@@ -153,7 +153,8 @@ def test_shown_texts_go_from_confident_and_correct_to_the_worst_error_and_can_be
 
     def shown(test, n):
         run = SimpleNamespace(
-            study=STUDY, params=Params(corpora=["planted"], shown=n), fitted=lambda fit: honest[0],
+            study=STUDY, params=Params(corpora=["planted"], shown=n),
+            results=SimpleNamespace(grid=SimpleNamespace(fitted=lambda fit: honest[0])),
             corpora={"planted": SimpleNamespace(test=test)},
         )  # fmt: skip
         return figures.examples(run)[1]

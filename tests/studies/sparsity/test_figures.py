@@ -37,9 +37,3 @@ def test_boxes_and_lines_stand_in_the_order_of_lambda() -> None:
             x, y = line.lines[0].get_xydata().T
             np.testing.assert_array_equal(x, range(4))
             assert (np.diff(y) < 0).all()  # the agreement falls as attention becomes sparser
-
-
-def test_a_corpus_on_which_nothing_was_learned_leaves_the_others() -> None:
-    both = two_corpora()
-    both.labels["prediction"] = both.labels["prediction"].mask(both.labels["dataset"] == "sst", 0)
-    assert list(FIGURES["entropy-gradient"].drawn(both.replace().learned)) == ["20news"]

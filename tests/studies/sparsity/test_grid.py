@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
-import pandas as pd
 import pytest
 
-from attnlib.config import ModelConfig, TrainConfig
-from attnlib.data import load_corpus
-from attnlib.measures import agreement as measure
 from attnlib.studies.sparsity import grid as study
 from attnlib.studies.sparsity.params import Params
 from attnlib.studies.study import planned
-from attnlib.training.fit import fit
 from tests.studies.sparsity.frames import LAMBDAS
 
 
@@ -67,27 +61,3 @@ def test_cells_share_no_seed_and_projections_of_one_are_paired() -> None:
             seeds.setdefault((corpus, model.model.encoder, model.label["seed"]), set()).add(model.seed)
     assert all(len(own) == 1 for own in seeds.values())
     assert len(set.union(*seeds.values())) == len(seeds) == 2 * 2 * 3
-
-
-@pytest.fixture(scope="module")
-def corpus():
-    return load_corpus("planted", n_train=120, n_dev=20, n_test=60)
-
-
-@pytest.fixture(scope="module")
-def fitted(corpus):
-    config = ModelConfig(encoder="lstm", attention="additive", hidden_size=16)
-    return fit(corpus, config, TrainConfig(epochs=2, learning_rate=0.01))
-
-
-def test_a_text_agrees_alone_as_it_does_among_others(fitted, corpus) -> None:
-    """Changes that are equal but for rounding would be ordered by it. One may lie on the edge of a step."""
-    changes = measure.resolved(np.array([-0.2, 0.2 + 4e-8, 3e-7, 0.0, 0.100002, 0.1]))
-    assert changes[0] == changes[1]
-    assert (changes[2:4] == 0).all()
-    assert changes[4] > changes[5]
-    kinds = ["leave_one_out_input", "leave_one_out_hidden"]
-    together, _ = measure.attention_agreement(fitted, corpus.test, kinds)
-    alone = pd.concat([measure.attention_agreement(fitted, [example], kinds)[0] for example in corpus.test])
-    first, second = (f.set_index(["instance", "importance"])["value"].sort_index() for f in (together, alone))
-    assert ((first - second).abs() > 1e-9).sum() <= 1

@@ -39,13 +39,6 @@ def test_tables_stand_next_to_the_paper() -> None:
     assert "paper: entropy" not in TABLES["hidden"].frame(other)
 
 
-def test_texts_without_an_order_are_counted() -> None:
-    results = found()
-    rows = results.agreement
-    rows.loc[rows.index[:3], ["status", "value"]] = ["one token", np.nan]  # of softmax
-    assert TABLES["agreement"].frame(results)["without an order"].tolist() == [3] + [0] * 15
-
-
 def test_a_mean_over_states_counts_every_state_and_its_interval_texts() -> None:
     """Two texts of one and of three states: the mean is that of four states; equal texts leave no variance."""
     rows = [
@@ -84,15 +77,3 @@ def test_trend_is_the_mean_tau_of_the_seeds_with_their_interval() -> None:
     assert one.se == pytest.approx(np.std(taus, ddof=1) / np.sqrt(3))
     assert one.df == pytest.approx(2)
     assert (one.n, one.trainings, one.texts) == (12, 3, 25)
-
-
-def test_models_that_are_all_alike_have_no_trend_and_a_missing_value_breaks_it() -> None:
-    alike = trend({0: [1.0, 1.0, 1.0], 1: [1.0, 1.0, 1.0]})
-    assert alike.estimate == 0
-    assert alike.low < 0 < alike.high
-    assert np.isnan(trend({0: [1.0, 2.0, 3.0], 1: [1.0, np.nan, 3.0]}).estimate)
-    results = found()
-    flat = results.agreement["lam"] == -10
-    results.agreement.loc[flat, ["value", "status"]] = [np.nan, "constant attention"]
-    name = "agreement with gradient importance"
-    assert all(np.isnan(one.estimate) for one in numbers.trend(name, results).values())

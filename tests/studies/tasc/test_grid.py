@@ -37,18 +37,6 @@ def test_trainings_of_different_cells_share_nothing_and_variants_of_a_cell_share
     assert {columns(fit)["seed"] for fit in fits} == {0, 1}, "frames show the replicate"
 
 
-def words_of(params):
-    fits = [run.fits[0] for run in tasc.grid(params) if run.task.endswith(":words")]
-    cells = [(f.data.options.get("name", f.data.corpus), f.model.encoder, f.model.attention) for f in fits]
-    return [(*cell, f.model.scaling, f.label["seed"]) for cell, f in zip(cells, fits, strict=True)]
-
-
-def test_the_paper_profile_reads_the_words_of_the_papers_cells():
-    named = [("imdb", "lstm", "dot"), ("adr", "gru", "additive"), ("adr", "cnn", "additive")]
-    expected = [(*cell, "lin", seed) for cell in named for seed in (24, 92, 7)]
-    assert sorted(words_of(profile("paper"))) == sorted(expected)
-
-
 def test_the_paper_profile_trains_as_the_released_code():
     params = profile("paper")
     lstm = tasc.fit(params, "sst", "lstm", "additive", "lin", 24)

@@ -36,8 +36,6 @@ def test_faithfulness_holds_every_ranking_and_text(corpus, fitted):
     labels = found["labels"]
     accuracy = (labels["truth"] == labels["prediction"]).mean()
     assert (len(labels), accuracy) == (12, pytest.approx(fitted.evaluate(corpus.test)["accuracy"]))
-    row = found["parameters"].iloc[0]
-    assert row["scaling"] == row["vocabulary"] == len(corpus.vocabulary)
 
 
 def test_words_read_u_and_s_of_every_word_that_occurs(corpus, fitted):

@@ -6,11 +6,6 @@ import pytest
 
 from attnlib.studies.tasc.params import Params
 from attnlib.utils.errors import AttnlibError
-from tests.studies.tasc.made import profile
-
-
-def test_the_cell_shows_the_defaults():
-    assert profile("smoke") == Params()
 
 
 @pytest.mark.parametrize(
@@ -22,8 +17,6 @@ def test_the_cell_shows_the_defaults():
             {"shown_cells": [["rotten_tomatoes", "gru", "dot"]]},
             "shown_cells names rotten_tomatoes, gru, dot, which",
         ),
-        ({"shown_cells": [["rotten_tomatoes", "lstm", "dot"]] * 2}, "each once"),
-        ({"shown_cells": [["rotten_tomatoes", "lstm"]]}, "shown_cells"),
         ({"vectors": "glove", "embedding_size": 300}, "50 wide"),
         ({"epochs_without": {"adr": {"mlp": 30}}}, "corpus in epochs_without"),
     ],

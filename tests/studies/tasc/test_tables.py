@@ -9,7 +9,6 @@ from sklearn.metrics import f1_score
 
 from attnlib.studies.study import Study
 from attnlib.studies.tasc import numbers
-from attnlib.studies.tasc.grid import FRACTION
 from tests.studies.tasc.made import TEXTS, frame, labels, paper_like, results
 
 KEYS = ["ranking", "attention", "variant"]
@@ -41,15 +40,6 @@ def test_the_aggregate_table_is_next_to_the_papers_with_ratios():
     assert "[100" not in unanimous, "no interval without a width"
 
 
-def test_a_large_corpus_counts_no_more_than_a_small_one():
-    """Lin-TaSc gains .5 in a corpus of 40 texts and loses .1 in one of 200."""
-    small = frame(lambda e, a, v, r: 0.2 if v == "lin" else 0.7)
-    large = frame(lambda e, a, v, r: 0.4 if v == "lin" else 0.3, dataset="imdb", texts=200)
-    found = results(pd.concat([small, large], ignore_index=True))
-    gain = numbers.gain(FRACTION, "alpha_grad").mean(found)
-    assert (gain.estimate, gain.texts) == (pytest.approx(-0.2, abs=0.01), 240)
-
-
 def test_f1_is_that_of_scikit_learn_and_is_next_to_the_papers():
     flips, told = frame(paper_like), labels(0.9)
     cell = told[(told["encoder"] == "mlp") & (told["attention"] == "dot") & (told["variant"] == "lin")]
@@ -57,12 +47,6 @@ def test_f1_is_that_of_scikit_learn_and_is_next_to_the_papers():
     row = table("f1", flips, told).set_index(CELL).loc[("MLP", "Dot")]
     assert (first(row["Lin-TaSc"]), row["paper: Lin-TaSc"]) == (pytest.approx(slow, abs=5e-4), 0.78)
     assert numbers.f1_by_encoder(results(flips, told))["Lin-TaSc, MLP"].estimate == pytest.approx(0.1, abs=0.03)
-
-
-def test_table_5_is_next_to_the_closest_of_the_papers_corpora():
-    shown = table("baselines", frame(paper_like, dataset="rotten_tomatoes")).set_index(CELL)
-    assert shown.loc[("LSTM", "Tanh"), "paper: α∇α, Lin-TaSc"] == 0.19
-    assert first(shown.loc[("LSTM", "Tanh"), "WO, No-TaSc"]) == pytest.approx(0.52, abs=0.01)
 
 
 def words_of(dataset: str, seed: int, u: list[float]) -> pd.DataFrame:
@@ -76,18 +60,3 @@ def test_the_words_of_u_are_ordered_from_both_ends():
     found = results(frame(paper_like), words=words)
     shown = numbers.word_table(found, 2).groupby("dataset", sort=False)["word"].agg("".join)
     assert shown.to_dict() == {"adr": "gbac", "imdb": "afgbgbac"}
-
-
-def test_pooling_and_parameter_tables():
-    flips = frame(paper_like, encoders=("mlp",), variants=("lin",))
-    flips = flips[flips["attention"] == "dot"]
-    told = labels(0.9).query("encoder == 'mlp' and attention == 'dot' and variant == 'lin'")
-    pools = pd.concat([flips.assign(pool=p, value=flips["value"] + k / 10) for k, p in enumerate(("mean", "sum"))])
-    pooled = {"pooling_flips": pools, "pooling_labels": pd.concat([told.assign(pool=p) for p in ("mean", "sum")])}
-    shown = table("pooling", frame(paper_like), **pooled)
-    assert shown["pool"].tolist() == ["mean", "sum"]
-    assert shown["fraction by α∇α"].map(first).tolist() == pytest.approx([0.25, 0.35], abs=0.01)
-    sizes = pd.DataFrame({"vocabulary": 100, "embedding": 10, "scaling": [0, 100, 1000, 265]})
-    sizes = sizes.assign(dataset="sst", encoder="mlp", variant=["none", "lin", "feat", "conv"])
-    counted = table("parameters", frame(paper_like), parameters=sizes)
-    assert counted["added"].tolist() == [0, 100, 1000, 265]

@@ -91,19 +91,6 @@ def test_claims_can_fail() -> None:
     assert {c.verdict for name, c in found.items() if name.endswith("mlm")} == {"not tested"}
 
 
-def test_two_corpora_count_alike(holding) -> None:
-    smaller = changed(holding, swaps=holding.swaps[holding.swaps["instance"] < 300])
-    both = {
-        name: pd.concat([getattr(holding, name), getattr(smaller, name).assign(dataset="imdb")], ignore_index=True)
-        for name in ("swaps", "texts", "information", "distances")
-    }
-    one, alone, two = judged(holding), judged(smaller), judged(results(**both))
-    for name, claim in two.items():
-        assert claim.effect == pytest.approx((one[name].effect + alone[name].effect) / 2), name
-        assert claim.texts == one[name].texts + alone[name].texts, name
-    assert two["fragile-tying"].texts == 700
-
-
 def test_claims_without_their_models_or_of_models_that_learned_nothing_are_not_tested(holding) -> None:
     alone = {"swaps": swaps_of({"base": STEADY}), "texts": texts_of({"base": 0.7}), "distances": pd.DataFrame()}
     swaps, distances = holding.swaps.assign(prediction=0), holding.distances.assign(prediction_base=0)

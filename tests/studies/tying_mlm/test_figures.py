@@ -4,25 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
-import pandas as pd
-
 from attnlib.data import load_corpus
-from attnlib.studies.study import Study
 from attnlib.studies.tying_mlm import figures, grid
 from attnlib.studies.tying_mlm.params import Params
 from attnlib.training.fit import fit
 from attnlib.viz import plots
-from tests.studies.tying_mlm.frames import results
 
 FRAMES = ("swaps", "texts", "information", "distances")
-
-
-def test_figures_of_two_corpora_keep_them_apart() -> None:
-    one = results()
-    frames = {name: pd.concat([f, f.assign(dataset="own")]) for name in FRAMES for f in [getattr(one, name)]}
-    drawn = Study("tying_mlm").figures["frontier"].drawn(results(**frames))
-    assert [axis.get_title(loc="left").split()[0] for axis in drawn.axes] == ["sst", "own"]
-    assert "<svg" in drawn.svg()
 
 
 def test_a_sentence_as_the_models_read_it() -> None:

@@ -18,7 +18,6 @@ from tests.studies.tying_mlm.frames import (
     kept_of,
     results,
     swaps_of,
-    texts_of,
 )
 
 TABLES = Study("tying_mlm").tables
@@ -57,14 +56,6 @@ def test_table_1_is_shown_next_to_the_papers() -> None:
     assert twin.loc["base", "paper: F1"] == 84.2, "SST is the child of Rotten Tomatoes"
     own = table("f1", swaps=swaps_of({"base": STEADY}, dataset="own"))
     assert not any("paper" in column for column in own)
-
-
-def test_per_token_probability_counts_correct_texts_alone() -> None:
-    shown = table("per_token", texts=texts_of({"base": 0.7, "tying": 0.55}))
-    assert shown["n"].tolist() == [150, 150]
-    assert shown["texts"].tolist() == [50, 50]
-    assert number(shown["per token"]["base"]) - number(shown["per token"]["tying"]) == pytest.approx(0.15, abs=5e-3)
-    assert shown["paper: per token"].to_dict() == {"base": 0.712, "tying": 0.586}
 
 
 def test_the_ablation_rests_on_the_seeds_that_all_weights_have() -> None:

@@ -7,13 +7,12 @@ import pandas as pd
 import pytest
 
 from attnlib import stats
-from attnlib.studies.ledger import AS_ACCURATE, judged, ledger
+from attnlib.studies.ledger import judged
 from attnlib.studies.study import Study
 from attnlib.studies.verdict import figures, numbers
 from attnlib.studies.verdict.grid import CELL, Results
 from attnlib.studies.verdict.measures import TESTS
 from attnlib.studies.verdict.params import Params
-from attnlib.viz.prose import plain
 
 CLAIMS = Study("verdict").claims
 TEXTS = [f"t{i}" for i in range(24)]
@@ -114,17 +113,6 @@ def test_rules_are_judged_on_what_they_say(results):
     )
     worse = judged(CLAIMS[2], made(gain=0.2))
     assert worse.verdict == "not reproduced"
-
-
-def test_in_short_tells_of_alpha_and_of_its_product_and_which_test_to_use(results):
-    by = dict(enumerate(ledger(CLAIMS, results.learned), start=1))
-    tasc, use, *_ = map(plain, numbers.answer(by, results))
-    product, alone = (numbers.part_change(results, "TaSc", "flips_input", by) for by in ("alpha_grad", "alpha"))
-    assert f"Ranked by α∇α, that it falls is reproduced ({product.text()})." in tasc
-    assert f"by attention alone, it changes by {alone.text()}." in tasc
-    assert f"to {AS_ACCURATE:g} points" in tasc
-    assert "Which test should I use? Comprehensiveness: it prefers" in use
-    assert CLAIMS[3].border == -AS_ACCURATE / 100
 
 
 def test_every_figure_holds_its_data_and_every_table_has_rows(results):
