@@ -240,7 +240,7 @@ class Table:
     def _side_by_side(self, results: Any, columns: Mapping[str, Column]) -> pd.DataFrame:
         """Quantities of this run as columns, one row per group, with the counts of the first that has an interval.
 
-        Holm's p stands next to a difference, and what the paper prints next to ours.
+        What it does not count (trainings, where only texts are a sample) has no column. Holm's p stands next to a difference, and what the paper prints next to ours.
         """
         by, made, counts = list(self.by), [], []
         for name, column in columns.items():
@@ -252,7 +252,7 @@ class Table:
             made.append(found[by].assign(**{name: found["value"] if how else interval_texts(found, self.digits)}))
             if how:
                 continue
-            counts.append(found[[*by, *COUNTS]])
+            counts.append(found[[*by, *(name for name in COUNTS if found[name].any())]])
             if "p_holm" in found:
                 made[-1][f"p (Holm), {name}"] = found["p_holm"]
             if quantity.printed is not None:

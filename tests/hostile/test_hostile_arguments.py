@@ -111,7 +111,7 @@ def test_no_model_and_no_texts(fitted, corpus, name):
         (lambda fitted: al.fit(["a text"], al.TrainConfig()), "got TrainConfig, TrainConfig"),
         (
             lambda fitted: al.heatmap(fitted, "a great morning", [np.ones(3)]),
-            "Unknown row of a heat map.*Available: alpha",
+            "row of a heat map.*Available: alpha",
         ),
         (lambda fitted: al.explore({}, ["a text"]), "needs a model"),
         (lambda fitted: al.TrainConfig(learning_rate=float("nan")), "learning_rate"),
