@@ -5,8 +5,7 @@
     STORE/locks/      who computes what right now
 
 An entry is written in `tmp`, gets `done.json` with its key and all checksums last, and is renamed into place:
-killed at any moment, a store holds whole entries and leftovers in `tmp`. Readers take no lock. Locks are the
-operating system's, so they end with the process that held them.
+killed at any moment, a store holds whole entries and leftovers in `tmp`. Locks end with the process that held them.
 """
 
 from __future__ import annotations
@@ -52,18 +51,11 @@ class Entry:
         self.files = {name: (int(size), str(digest)) for name, (size, digest) in said["files"].items()}
         if said["key"] != key:
             raise ValueError(f"it is the result of another run, {said['key'][:12]}")
-        for name, (size, _) in self.files.items():
-            if (found := (self.folder / name).stat().st_size) != size:
-                raise ValueError(f"{name} has {found:,} bytes instead of {size:,}")
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        return sum(size for size, _ in self.files.values())
+        self.size = sum(size for size, _ in self.files.values())
 
     @property
     def spec(self) -> dict[str, Any]:
-        """The run, as written: its configs, identity and columns."""
+        """The run: its configs, code and columns."""
         return json.loads(self.read("spec.json"))
 
     @property
@@ -93,8 +85,7 @@ class Entry:
         except OSError as error:
             data, reason = b"", f"{name} cannot be read: {error}"
         if hashlib.sha256(data).hexdigest() != self.files[name][1]:
-            self.store.discard(self.key, self.done, reason)
-            raise CorruptEntry(f"Run {self.key[:12]} in {self.store.root} is damaged: {reason}.")
+            raise self.store.discard(self.key, self.done, reason)
         return data
 
     def verify(self, prefix: str = "") -> None:
@@ -142,7 +133,7 @@ class Store:
         return self.root / key[:2] / key
 
     def get(self, key: str) -> Entry | None:
-        """The entry, or None. One whose files are missing or of another size is removed with a warning."""
+        """The entry, or None. One that was never finished, or is of another key, is removed with a warning."""
         done = b""
         if self.folder(key).exists():
             try:
@@ -152,23 +143,22 @@ class Store:
                 self.discard(key, done, str(error))
         return None
 
-    def discard(self, key: str, done: bytes, reason: str) -> None:
+    def discard(self, key: str, done: bytes, reason: str) -> CorruptEntry:
         """Remove a damaged entry with a warning, unless another process has put a new one in its place."""
         path = self.folder(key) / DONE
+        said = f"Run {key[:12]} in {self.root} is damaged: {reason}."
         if (path.read_bytes() if path.exists() else b"") == done:
             self.remove(key)
-            said = f"Run {key[:12]} in {self.root} is damaged: {reason}."
             warnings.warn(f"{said} It was removed, and will be computed again.", stacklevel=3)
+        return CorruptEntry(said)
 
     def put(self, key: str, files: Mapping[str, bytes]) -> Entry:
         """Write an entry. Where another process was faster, its entry stays and this one is dropped."""
-        with self._writing(needed=sum(map(len, files.values()))), self._workspace(key) as draft:
-            checks = {}
-            for name, data in files.items():
-                _write(draft / name, data)
-                checks[name] = (len(data), hashlib.sha256(data).hexdigest())
+        with self._writing(), self._workspace(key) as draft:
+            checks = {name: (len(data), hashlib.sha256(data).hexdigest()) for name, data in files.items()}
             done = json.dumps({"key": key, "files": checks}, indent=1).encode()
-            _write(draft / DONE, done)
+            for name, data in {**files, DONE: done}.items():
+                _write(draft / name, data)
             if (held := self.get(key)) is not None:  # else a damaged one is gone now
                 return held
             home = self.folder(key)
@@ -212,11 +202,10 @@ class Store:
     def find(self, prefix: str) -> Entry:
         """The one entry whose key starts with `prefix`."""
         found = [key for key in self if key.startswith(prefix)]
-        entry = self.get(found[0]) if len(found) == 1 else None
-        if entry is None:
-            state = f"{len(found)} runs" if len(found) > 1 else "No run"
-            raise StoreError(f"{state} in {self.root} start with {prefix!r}. `attnlib runs list` prints the keys.")
-        return entry
+        if len(found) == 1 and (entry := self.get(found[0])) is not None:
+            return entry
+        said = f"{len(found) or 'No'} runs in {self.root} start with {prefix!r}"
+        raise StoreError(f"{said}. `attnlib runs list` prints the keys.")
 
     def remove(self, key: str) -> None:
         """Delete an entry: out of sight in one step, then file by file."""
@@ -224,14 +213,14 @@ class Store:
             self.folder(key).rename(grave / key)
 
     @contextmanager
-    def _writing(self, needed: int = 0) -> Iterator[None]:
+    def _writing(self) -> Iterator[None]:
         """What the disk refuses becomes an error that says which disk, why, and how to continue."""
         try:
             yield
         except StoreError:
             raise
         except OSError as error:
-            said = trouble(error, self.root, "choose another folder with ATTNLIB_STORE", needed=needed)
+            said = trouble(error, self.root, "choose another folder with ATTNLIB_STORE")
             raise StoreError(f"{said} Finished runs are kept: the same call continues from there.") from error
 
     @contextmanager

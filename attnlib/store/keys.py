@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from attnlib.config import DataConfig, ModelConfig
 from attnlib.data.cached import content_key
 from attnlib.store.sources import KIT, NoSource, Source, is_kit, source_of
-from attnlib.store.specs import Corpora, MeasureSpec, Run, canonical, needed, resolve, split
+from attnlib.store.specs import Corpora, MeasureSpec, Run, canonical, needed, resolve
 from attnlib.utils.registry import Name, Registry
 
 if TYPE_CHECKING:
@@ -53,7 +53,10 @@ class Keys:
         """All that a run's result depends on, as plain values."""
         parts: dict[str, Any] = {"format": FORMAT, "task": run.task, "code": self.code(run)}
         parts |= {"fits": [self.of(fit) for fit in run.fits], "params": run.params}
-        parts["data"] = None if run.corpus is None else data_of(self.corpora[run.corpus])
+        parts["data"] = None
+        if run.corpus is not None:
+            corpus = self.corpora[run.corpus]
+            parts["data"] = [corpus.fingerprint, corpus.preprocessing.model_dump_json()]
         if isinstance(run, MeasureSpec):
             return parts
         model = run.model.model_dump(mode="json") | contents(run.model)
@@ -63,7 +66,7 @@ class Keys:
     def code(self, run: Run) -> dict[str, str]:
         """What computes it -> its hash: the kit, the task where it is not the kit's, the user's parts it names."""
         found = {"attnlib": KIT, run.task: self.task(run).digest}
-        if is_kit(split(run.task)[0]):
+        if is_kit(run.task.partition(":")[0]):
             del found[run.task]
         return found | {f"{kind} {name}": self.parts[kind, name].digest for kind, name in self.named(run)}
 
@@ -97,11 +100,6 @@ def _source(what: str, held: Any) -> Source:
         told = f"The source of {what} cannot be had: {missing}. Runs that use it are computed each time."
         warnings.warn(told, stacklevel=2)
         return Source(f"{UNCACHED}{secrets.token_hex(8)}")
-
-
-def data_of(corpus: Corpus) -> list[str]:
-    """What a result depends on of a corpus: its texts, by their fingerprint, and how new texts become tokens."""
-    return [corpus.fingerprint, corpus.preprocessing.model_dump_json()]
 
 
 def key_of(run: Run, corpora: Corpora) -> str:

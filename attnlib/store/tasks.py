@@ -32,7 +32,6 @@ from attnlib.store.sources import source_of
 from attnlib.store.specs import MeasureSpec, Run, resolve
 from attnlib.utils.errors import AttnlibError, ConfigError, DataError, UnknownName
 from attnlib.utils.extras import versions
-from attnlib.utils.files import hint
 from attnlib.utils.registry import Name, Registry, lent, watched
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ def execute(job: Job) -> Outcome:
 def describe(error: BaseException) -> dict[str, str]:
     """An error as plain text."""
     trace = "".join(traceback.format_exception(error))
-    return {"error": type(error).__name__, "message": f"{error}{hint(str(error))}", "traceback": trace}
+    return {"error": type(error).__name__, "message": str(error), "traceback": trace}
 
 
 @contextmanager

@@ -103,8 +103,7 @@ def test_a_disk_that_is_really_full(tmp_path: Path, small_disk: Path) -> None:
     with pytest.raises(StoreError) as caught:
         store.put(KEY, {"spec.json": b"{}", "model/weights": b"x" * 2_000_000})
     said = str(caught.value)
-    assert f"the disk {small_disk} is full" in said
-    assert "2.0 MB are to be written" in said
+    assert "the disk is full" in said
     assert "ATTNLIB_STORE" in said
     assert store.get(KEY) is None
     store.get(OTHER).verify()

@@ -148,7 +148,7 @@ def test_find_by_prefix(store: Store) -> None:
     store.put(KEY, files())
     store.put(OTHER, files())
     assert store.find("ab").key == KEY
-    with pytest.raises(StoreError, match=r"No run .* start with 'ff'"):
+    with pytest.raises(StoreError, match=r"No runs .* start with 'ff'"):
         store.find("ff")
     with pytest.raises(StoreError, match="2 runs"):
         store.find("")

@@ -106,7 +106,7 @@ def test_vectors_that_are_not_there_are_refused_before_anything_is_trained(store
 def test_notebooks_follow_the_command_line(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTNLIB_EXECUTOR", "local")
     monkeypatch.setenv("ATTNLIB_JOBS", "1")
-    frame = run_grid([MeasureSpec.of("grid_tasks:threads")], store=store, devices=("cpu",)).frame()
+    frame = run_grid([MeasureSpec.of("grid_tasks:threads")], store=store).frame()
     assert frame["pid"][0] != os.getpid()
     monkeypatch.setenv("ATTNLIB_EXECUTOR", "serial")
     monkeypatch.setenv("ATTNLIB_JOBS", "2")
@@ -127,6 +127,7 @@ def test_models_are_at_hand_after_a_grid_was_answered_from_the_store(store: Stor
 
 def test_the_outlook_counts_and_scales_what_the_others_took(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     done, left = (MeasureSpec.of("grid_tasks:accuracy", small_fit(seed)) for seed in (0, 1))
+    store.put("ab" * 32, {"spec.json": b'{"task": "of an earlier layout"}', "environment.json": b"{}"})
     said = outlook([done, left], store=store)
     assert said == "4 runs: 0 in the store, 4 to compute; none like 4 of them is known."
     result = run_grid([done], store=store).complete()
