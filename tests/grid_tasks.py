@@ -30,8 +30,8 @@ def squares(*xs: int, task: str = "square", **params) -> list[MeasureSpec]:
 
 def example_runs(n: int) -> list:
     """n models, each measured, and 2n slow tasks, so that whoever kills something hits something."""
-    trained = [MeasureSpec.of(accuracy, small_fit(seed)) for seed in range(n)]
-    return [*trained, *(MeasureSpec.of(square, x=x, pause=0.15, label={"seed": x}) for x in range(2 * n))]
+    trained = [MeasureSpec.of("grid_tasks:accuracy", small_fit(seed)) for seed in range(n)]
+    return [*trained, *(run for x in range(2 * n) for run in squares(x, pause=0.15))]
 
 
 def log(line: object) -> None:

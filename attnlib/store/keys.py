@@ -1,8 +1,7 @@
 """The key of a run: the name of its result in the store.
 
 It is the SHA-256 of everything the result depends on: configs, data, the contents of files that configs point to,
-code (see `attnlib.store.sources`), the user's parts that the run names, and the keys of the models it needs. Not
-so the device and the executor.
+code (see `attnlib.store.sources`), the user's parts that the run names, and the keys of the models it needs.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnlib.config import DataConfig, ModelConfig
+from attnlib.config import DataConfig
 from attnlib.data.cached import content_key
 from attnlib.store.sources import KIT, NoSource, Source, is_kit, source_of
 from attnlib.store.specs import Corpora, MeasureSpec, Run, canonical, needed, resolve
@@ -59,7 +58,8 @@ class Keys:
             parts["data"] = [corpus.fingerprint, corpus.preprocessing.model_dump_json()]
         if isinstance(run, MeasureSpec):
             return parts
-        model = run.model.model_dump(mode="json") | contents(run.model)
+        model = run.model.model_dump(mode="json")
+        model |= {option: _contents(model[option]) for option in ("vectors", "pretrained")}
         train = run.train.model_dump(mode="json", exclude={"device"})
         return parts | {"model": model, "train": train, "seed": run.seed}
 
@@ -102,23 +102,14 @@ def _source(what: str, held: Any) -> Source:
         return Source(f"{UNCACHED}{secrets.token_hex(8)}")
 
 
-def key_of(run: Run, corpora: Corpora) -> str:
-    """The name of a run's result in the store."""
-    return Keys(corpora).of(run)
-
-
 def differing(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
     """What is not the same in two identities of a run; a source that cannot be had counts as the same."""
     code = [n for n, h in there["code"].items() if here["code"].get(n) != h and not h.startswith(UNCACHED)]
     return code + [name for name in ("format", "data", "model") if there.get(name) != here.get(name)]
 
 
-def contents(model: ModelConfig) -> dict[str, str]:
-    """What options that may name a file or a folder stand for on this machine: its contents, not its path."""
-    return {option: _contents(getattr(model, option)) for option in ("vectors", "pretrained")}
-
-
 def _contents(value: str) -> str:
+    """What an option that may name a file or a folder stands for on this machine: its contents, not its path."""
     path = Path(value).expanduser()
     if not path.is_file() and (path.name == value or not path.is_dir()):
         return value
