@@ -95,20 +95,19 @@ class Entry:
                 self.read(name)
 
     def model_files(self) -> tuple[tuple[str, bytes], ...]:
-        """The files of a trained model, checked: what travels to a worker without a shared disk."""
+        """The files of a trained model: what travels to a worker without a shared disk."""
         return tuple((n[len("model/") :], self.read(n)) for n in self.files if n.startswith("model/"))
 
     def fitted(self) -> Fitted:
         """The trained model."""
         from attnlib.training.fitted import load_model
 
-        if not self.model_files():
-            raise StoreError(f"Run {self.key[:12]} holds no model; it holds {sorted(self.files)}.")
+        self.verify("model/")
         return load_model(self.folder / "model")
 
 
 class Store:
-    """Finished runs below `root` (default: ATTNLIB_STORE). Several processes may share it.
+    """Finished runs below `root` (default: ATTNLIB_STORE), which several processes may share.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:

@@ -129,6 +129,8 @@ def _differs(what: str) -> WorkerDiffers:
 
 
 def _run(job: Job) -> Outcome:
+    import pandas as pd
+
     run, device = job.run, os.environ.get(DEVICE)
     function = resolve(run.task)
     try:
@@ -160,7 +162,11 @@ def _run(job: Job) -> Outcome:
     said = {"finished": datetime.now(UTC).isoformat(timespec="seconds"), "seconds": time.perf_counter() - start}
     said |= {"python": platform.python_version(), "platform": platform.platform(), "versions": versions(*PACKAGES)}
     if isinstance(run, MeasureSpec):
-        return Outcome(_frame_files(run, result), said | {"device": str(models[0].device)} if models else said)
+        frames = result if isinstance(result, Mapping) else {run.task.partition(":")[2]: result}
+        if wrong := [type(frame).__name__ for frame in frames.values() if not isinstance(frame, pd.DataFrame)]:
+            raise TypeError(f"{run.task} must return a DataFrame or a dict of them; got {wrong[0]}.")
+        files = {f"frames/{name}.parquet": to_parquet(frame) for name, frame in frames.items()}
+        return Outcome(files, said | {"device": str(models[0].device)} if models else said)
     said |= {"device": str(result.device), "notes": list(result.notes), "precision": run.train.precision}
     with tempfile.TemporaryDirectory(prefix="attnlib-") as folder:
         home = result.save(Path(folder) / "model")
@@ -187,15 +193,6 @@ def _model(held: str | Files, device: str) -> Fitted:
 
 
 _kept_model = lru_cache(KEPT)(_model)
-
-
-def _frame_files(run: MeasureSpec, result: Any) -> dict[str, bytes]:
-    import pandas as pd
-
-    frames = {run.task.partition(":")[2]: result} if isinstance(result, pd.DataFrame) else result
-    if not isinstance(frames, Mapping) or not all(isinstance(frame, pd.DataFrame) for frame in frames.values()):
-        raise TypeError(f"{run.task} must return a DataFrame or a dict of them; got {type(result).__name__}.")
-    return {f"frames/{name}.parquet": to_parquet(frame) for name, frame in frames.items()}
 
 
 def to_parquet(frame: Any) -> bytes:

@@ -78,12 +78,6 @@ def test_several_frames(store: Store) -> None:
         result.frame("middle")
 
 
-def test_where_every_run_failed_the_reason_is_told(store: Store) -> None:
-    result = run_grid(squares(3, task="fails_on_three"), store=store)
-    with pytest.raises(GridFailed, match=r"First: .*ValueError: three is not allowed"):
-        result.frame("fails_on_three")
-
-
 def test_two_corpora_of_one_name_are_refused_before_training(store: Store, tmp_path: Path) -> None:
     runs = []
     for folder in ("a", "b"):
@@ -190,12 +184,10 @@ def test_a_failing_run_is_tried_twice_and_recorded_while_the_rest_goes_on(store:
     assert "1 failed" in result.summary
     with pytest.raises(GridFailed, match="three is not allowed"):
         result.complete()
-    assert run_grid(squares(3, task="fails_on_three"), store=store).failures["key"].tolist() == [row["key"]]
-
-
-def test_a_second_attempt_may_succeed(store: Store, tmp_path: Path) -> None:
-    result = run_grid(squares(1, task="fails_once", folder=str(tmp_path)), store=store).complete()
-    assert result.computed == 1
+    alone = run_grid(squares(3, task="fails_on_three"), store=store)
+    assert alone.failures["key"].tolist() == [row["key"]]
+    with pytest.raises(GridFailed, match=r"First: .*ValueError: three is not allowed"):
+        alone.frame("fails_on_three")
 
 
 def test_a_failing_model_takes_its_measures_along_and_no_others(store: Store) -> None:
