@@ -30,8 +30,8 @@ def squares(*xs: int, task: str = "square", **params) -> list[MeasureSpec]:
 
 def example_runs(n: int) -> list:
     """n models, each measured, and 2n slow tasks, so that whoever kills something hits something."""
-    trained = [MeasureSpec.of(accuracy, small_fit(seed)) for seed in range(n)]
-    return [*trained, *(MeasureSpec.of(square, x=x, pause=0.15, label={"seed": x}) for x in range(2 * n))]
+    trained = [MeasureSpec.of("grid_tasks:accuracy", small_fit(seed)) for seed in range(n)]
+    return [*trained, *(run for x in range(2 * n) for run in squares(x, pause=0.15))]
 
 
 def log(line: object) -> None:
@@ -64,19 +64,6 @@ def unusable(x: int) -> pd.DataFrame:
     raise DataError("four cannot be measured")
 
 
-def fails_once(x: int, folder: str) -> pd.DataFrame:
-    if _first(x, folder):
-        raise RuntimeError("the first time")
-    return square(x)
-
-
-def _first(x: int, folder: str) -> bool:
-    mark = Path(folder) / f"{x}"
-    known = mark.exists()
-    mark.touch()
-    return not known
-
-
 def dies_on_two(x: int) -> pd.DataFrame:
     if x == 2:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -84,7 +71,8 @@ def dies_on_two(x: int) -> pd.DataFrame:
 
 
 def dies_once(x: int, folder: str) -> pd.DataFrame:
-    if _first(x, folder):
+    if not (mark := Path(folder) / f"{x}").exists():
+        mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return square(x)
 

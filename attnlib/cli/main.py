@@ -21,7 +21,7 @@ from attnlib import __version__
 from attnlib.cli.listing import LISTS, params_of
 from attnlib.utils.errors import AttnlibError, ConfigError
 from attnlib.utils.extras import needs
-from attnlib.utils.files import check_out, hint
+from attnlib.utils.files import check_out
 
 
 class Group(click.Group):
@@ -33,7 +33,7 @@ class Group(click.Group):
         except (AttnlibError, OSError) as error:
             if getattr(error, "errno", None) == errno.EPIPE:
                 raise  # the reader of our output is gone: click handles it
-            click.echo(f"Error: {error}{'' if isinstance(error, AttnlibError) else hint(str(error))}", err=True)
+            click.echo(f"Error: {error}", err=True)
             ctx.exit(2)
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)

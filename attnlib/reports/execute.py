@@ -133,11 +133,11 @@ def _execute(plan: Plan, file: Path) -> dict[str, Any]:
     except KeyboardInterrupt:
         status = "interrupted"
     except papermill.PapermillExecutionError as failure:
-        status, error = "failed", f"{failure.ename}: {failure.evalue}{files.hint(failure.evalue)}"
+        status, error = "failed", f"{failure.ename}: {failure.evalue}"
     except Exception as failure:
         if isinstance(failure, OSError) and failure.errno:
             raise
-        status, error = "failed", f"{type(failure).__name__}: {failure}{files.hint(str(failure))}"
+        status, error = "failed", f"{type(failure).__name__}: {failure}"
         if type(failure).__name__ == "DeadKernelError":
             error = "The kernel died. Most often the memory was used up: take a smaller profile, or fewer --jobs."
     if not file.exists():  # ended before its first cell began

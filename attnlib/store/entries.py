@@ -5,8 +5,7 @@
     STORE/locks/      who computes what right now
 
 An entry is written in `tmp`, gets `done.json` with its key and all checksums last, and is renamed into place:
-killed at any moment, a store holds whole entries and leftovers in `tmp`. Readers take no lock. Locks are the
-operating system's, so they end with the process that held them.
+killed at any moment, a store holds whole entries and leftovers in `tmp`. Locks end with the process that held them.
 """
 
 from __future__ import annotations
@@ -52,18 +51,11 @@ class Entry:
         self.files = {name: (int(size), str(digest)) for name, (size, digest) in said["files"].items()}
         if said["key"] != key:
             raise ValueError(f"it is the result of another run, {said['key'][:12]}")
-        for name, (size, _) in self.files.items():
-            if (found := (self.folder / name).stat().st_size) != size:
-                raise ValueError(f"{name} has {found:,} bytes instead of {size:,}")
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        return sum(size for size, _ in self.files.values())
+        self.size = sum(size for size, _ in self.files.values())
 
     @property
     def spec(self) -> dict[str, Any]:
-        """The run, as written: its configs, identity and columns."""
+        """The run: its configs, code and columns."""
         return json.loads(self.read("spec.json"))
 
     @property
@@ -93,8 +85,7 @@ class Entry:
         except OSError as error:
             data, reason = b"", f"{name} cannot be read: {error}"
         if hashlib.sha256(data).hexdigest() != self.files[name][1]:
-            self.store.discard(self.key, self.done, reason)
-            raise CorruptEntry(f"Run {self.key[:12]} in {self.store.root} is damaged: {reason}.")
+            raise self.store.discard(self.key, self.done, reason)
         return data
 
     def verify(self, prefix: str = "") -> None:
@@ -104,20 +95,19 @@ class Entry:
                 self.read(name)
 
     def model_files(self) -> tuple[tuple[str, bytes], ...]:
-        """The files of a trained model, checked: what travels to a worker without a shared disk."""
+        """The files of a trained model: what travels to a worker without a shared disk."""
         return tuple((n[len("model/") :], self.read(n)) for n in self.files if n.startswith("model/"))
 
     def fitted(self) -> Fitted:
         """The trained model."""
         from attnlib.training.fitted import load_model
 
-        if not self.model_files():
-            raise StoreError(f"Run {self.key[:12]} holds no model; it holds {sorted(self.files)}.")
+        self.verify("model/")
         return load_model(self.folder / "model")
 
 
 class Store:
-    """Finished runs below `root` (default: ATTNLIB_STORE). Several processes may share it.
+    """Finished runs below `root` (default: ATTNLIB_STORE), which several processes may share.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -142,7 +132,7 @@ class Store:
         return self.root / key[:2] / key
 
     def get(self, key: str) -> Entry | None:
-        """The entry, or None. One whose files are missing or of another size is removed with a warning."""
+        """The entry, or None. One that was never finished, or is of another key, is removed with a warning."""
         done = b""
         if self.folder(key).exists():
             try:
@@ -152,23 +142,22 @@ class Store:
                 self.discard(key, done, str(error))
         return None
 
-    def discard(self, key: str, done: bytes, reason: str) -> None:
+    def discard(self, key: str, done: bytes, reason: str) -> CorruptEntry:
         """Remove a damaged entry with a warning, unless another process has put a new one in its place."""
         path = self.folder(key) / DONE
+        said = f"Run {key[:12]} in {self.root} is damaged: {reason}."
         if (path.read_bytes() if path.exists() else b"") == done:
             self.remove(key)
-            said = f"Run {key[:12]} in {self.root} is damaged: {reason}."
             warnings.warn(f"{said} It was removed, and will be computed again.", stacklevel=3)
+        return CorruptEntry(said)
 
     def put(self, key: str, files: Mapping[str, bytes]) -> Entry:
         """Write an entry. Where another process was faster, its entry stays and this one is dropped."""
-        with self._writing(needed=sum(map(len, files.values()))), self._workspace(key) as draft:
-            checks = {}
-            for name, data in files.items():
-                _write(draft / name, data)
-                checks[name] = (len(data), hashlib.sha256(data).hexdigest())
+        with self._writing(), self._workspace(key) as draft:
+            checks = {name: (len(data), hashlib.sha256(data).hexdigest()) for name, data in files.items()}
             done = json.dumps({"key": key, "files": checks}, indent=1).encode()
-            _write(draft / DONE, done)
+            for name, data in {**files, DONE: done}.items():
+                _write(draft / name, data)
             if (held := self.get(key)) is not None:  # else a damaged one is gone now
                 return held
             home = self.folder(key)
@@ -215,14 +204,14 @@ class Store:
             self.folder(key).rename(grave / key)
 
     @contextmanager
-    def _writing(self, needed: int = 0) -> Iterator[None]:
+    def _writing(self) -> Iterator[None]:
         """What the disk refuses becomes an error that says which disk, why, and how to continue."""
         try:
             yield
         except StoreError:
             raise
         except OSError as error:
-            said = trouble(error, self.root, "choose another folder with ATTNLIB_STORE", needed=needed)
+            said = trouble(error, self.root, "choose another folder with ATTNLIB_STORE")
             raise StoreError(f"{said} Finished runs are kept: the same call continues from there.") from error
 
     @contextmanager

@@ -1,11 +1,11 @@
 """Executors: where runs are computed. All of them are `concurrent.futures.Executor`s.
 
 serial         in this process, one after the other
-local          worker processes on this machine: one per core with one torch thread, or one per GPU
+local          worker processes on this machine: one per GPU, or one per core with one torch thread
 dask:ADDRESS   any Dask cluster: `dask:tcp://host:8786`, or `dask:scheduler.json` for a scheduler file
 
 In addition, an executor here has `room` (how many calls to keep in flight) and `shared_disk` (whether workers see
-the driver's files). `shutdown(cancel_futures=True)` stops now.
+the driver's files).
 """
 
 from __future__ import annotations
@@ -64,7 +64,6 @@ class LocalExecutor(Executor):
         self._last: dict[int, Future] = {}
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
-        """Call a function in a worker that has nothing to do, if there is one."""
         slot = min(range(self.room), key=lambda k: k in self._last and not self._last[k].done())
         try:
             future = self._pool(slot).submit(fn, *args, **kwargs)
@@ -105,7 +104,7 @@ def _begin(driver: int) -> None:
 
 
 class DaskExecutor(Executor):
-    """A Dask cluster. Workers need attnlib installed, one thread each, and no shared disk."""
+    """A Dask cluster, whose workers have attnlib installed and one thread each."""
 
     shared_disk = False
 
@@ -122,7 +121,7 @@ class DaskExecutor(Executor):
 
     @property
     def room(self) -> int:
-        """By the workers the cluster has now; a queue beyond them lets an adaptive cluster grow."""
+        """A queue beyond the workers of now lets an adaptive cluster grow."""
         workers = self.client.scheduler_info(n_workers=-1).get("workers")
         if workers is None:
             raise self._silent("it did before")
@@ -130,29 +129,24 @@ class DaskExecutor(Executor):
 
     def _silent(self, why: str) -> AttnlibError:
         how = "Start one with `dask scheduler`, and workers with `dask worker ADDRESS --nthreads 1`"
-        said = f"No Dask scheduler answers at {self.address!r} ({why}). {how}. Finished runs are kept."
-        return AttnlibError(said)
+        return AttnlibError(
+            f"No Dask scheduler answers at {self.address!r} ({why}). {how}. Finished runs are kept."
+        )
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Leave the cluster, which keeps running, and drops what nobody waits for any more."""
+        """Leave the cluster, which keeps running."""
         self.client.close()
 
 
-def make_executor(
-    name: str | None = None, *, jobs: int | None = None, devices: Sequence[str] | None = None
-) -> Executor:
-    """An executor by name, as `check_executor` takes it; None: what `attnlib run` said, else serial.
-
-    jobs     most worker processes; None: one per core, or one per GPU
-    devices  what local workers use, such as ("cuda:0", "cuda:1") or ("cpu",); None: every GPU, else the CPU
-    """
+def make_executor(name: str | None = None, *, jobs: int | None = None) -> Executor:
+    """An executor by name, None: what `attnlib run` said, else serial; with at most `jobs` worker processes."""
     if name is None:
         name = os.environ.get(EXECUTOR, "serial")
         jobs = jobs or (int(os.environ.get(JOBS) or 0) or None if name == "local" else None)
     check_executor(name, jobs)
     if name == "serial":
         return SerialExecutor()
-    return LocalExecutor(slots(devices, jobs)) if name == "local" else DaskExecutor(name.partition(":")[2])
+    return LocalExecutor(slots(jobs)) if name == "local" else DaskExecutor(name.partition(":")[2])
 
 
 def check_executor(name: str, jobs: int | None = None) -> None:
@@ -163,18 +157,12 @@ def check_executor(name: str, jobs: int | None = None) -> None:
         raise ConfigError(f"jobs must be 1 or more, and 1 for the serial executor; got {name} with jobs={jobs}.")
 
 
-def slots(devices: Sequence[str] | None = None, jobs: int | None = None) -> list[dict[str, str]]:
-    """One environment per worker: a worker for each GPU, which sees that GPU alone, or for each core.
+def slots(jobs: int | None = None) -> list[dict[str, str]]:
+    """One environment per worker: a worker for each GPU, which sees that GPU alone, or else for each core."""
+    import torch
 
-    `cuda:k` counts the entries of CUDA_VISIBLE_DEVICES, where it is set.
-    """
-    if devices is None:
-        import torch
-
-        devices = [f"cuda:{k}" for k in range(torch.cuda.device_count())] or ["cpu"]
-    if "cpu" in devices:
+    count = torch.cuda.device_count()
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(count))))
+    if not count or not visible:
         return [{DEVICE: "cpu", "CUDA_VISIBLE_DEVICES": ""}] * (jobs or cores())
-    outer = os.environ.get("CUDA_VISIBLE_DEVICES")
-    seen = dict(enumerate(outer.split(","))) if outer else {}
-    numbers = [int(device.partition(":")[2] or 0) for device in devices[:jobs]]
-    return [{DEVICE: "cuda", "CUDA_VISIBLE_DEVICES": seen.get(number, str(number))} for number in numbers]
+    return [{DEVICE: "cuda", "CUDA_VISIBLE_DEVICES": gpu} for gpu in visible.split(",")[:count][:jobs]]

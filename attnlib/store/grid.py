@@ -6,21 +6,24 @@ that fails is tried once more, unless its error is certain to recur, and then re
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from filelock import FileLock
 
 from attnlib.data.vectors import check_vectors
-from attnlib.store.driver import Driver
-from attnlib.store.entries import Entry, Store
-from attnlib.store.executors import make_executor
-from attnlib.store.keys import Keys
-from attnlib.store.specs import Corpora, FitSpec, Run, columns, corpora_of, needed
+from attnlib.store.entries import CorruptEntry, Entry, Store
+from attnlib.store.executors import SerialExecutor, make_executor
+from attnlib.store.keys import FORMAT, Keys
+from attnlib.store.specs import Corpora, FitSpec, Run, canonical, columns, corpora_of, needed
+from attnlib.store.tasks import Job, Outcome, describe, execute, packed
 from attnlib.utils.errors import AttnlibError, ConfigError
+from attnlib.utils.progress import bar
 from attnlib.utils.text import duration
 
 if TYPE_CHECKING:
@@ -30,13 +33,135 @@ if TYPE_CHECKING:
     from attnlib.training.fitted import Fitted
 
 
+ATTEMPTS = 2
+POLL = 0.5
+"""Seconds between looks at runs that another process computes."""
+
+
 class GridFailed(AttnlibError):
     """Some runs of a grid failed for good."""
 
 
-class GridResult(Driver):
+class GridResult:
     """What a grid gave: of the runs asked for, `cached` were in the store, `computed` are new, and `models` were
     trained for them; `failures` has a row for each that is missing."""
+
+    def __init__(self, store: Store, corpora: Corpora, runs: Iterable[Run]) -> None:
+        self.store, self.corpora = store, corpora
+        self.names = Keys(corpora)
+        self.keys: dict[Run, str] = {}
+        self.columns: dict[Run, dict[str, Any]] = {}
+        self.pending: dict[str, Run] = {}
+        self.stored: set[str] = set()
+        self.sound: set[str] = set()
+        self.new: set[str] = set()
+        self.failed: dict[str, Run] = {}
+        self.locks: dict[str, FileLock] = {}
+        self.errors: dict[str, list[dict[str, str]]] = defaultdict(list)
+        for run in runs:
+            try:
+                self.columns[run] = columns(run, corpora)
+                self._plan(run, "frames/")
+            except Exception as error:  # its corpus cannot be loaded, say: the others can still run
+                self.keys[run], self.columns[run] = run.digest, dict(run.label)
+                self._fail(run.digest, run, describe(error))
+
+    def _plan(self, run: Run, prefix: str = "") -> None:
+        """Put a run in the queue, behind the models it needs, unless the store holds it."""
+        key = self.keys[run] = self.names.of(run)
+        if key not in self.pending and not self._held(key, prefix):
+            for fit in run.fits:
+                self._plan(fit)
+            self.pending[key] = run
+
+    def _held(self, key: str, prefix: str = "") -> bool:
+        """Whether the store holds a run, and the files whose names begin with `prefix` are sound."""
+        if key not in self.sound:
+            self.stored.discard(key)
+            try:
+                if (entry := self.store.get(key)) is None:
+                    return False
+                entry.verify(prefix)
+            except CorruptEntry:
+                return False
+            self.stored.add(key)
+            self.sound |= set() if prefix else {key}
+        return True
+
+    def work(self, pool: Executor, title: str) -> None:
+        """Until nothing is pending: hand out jobs, store what comes back."""
+        running: dict[Future, tuple[str, Run]] = {}
+        total = len(self.pending)
+        with bar(title, total=total, unit="run") as line:
+            try:
+                while self.pending or running:
+                    self._hand_out(pool, running)
+                    if self.pending and not running:
+                        time.sleep(POLL)  # all that is left runs in another process
+                    for future in wait(running, timeout=POLL, return_when=FIRST_COMPLETED).done:
+                        key, run = running.pop(future)
+                        self._take(future, key, run)
+                        self.store.unlock(self.locks.pop(key))
+                    line.update(total - len(self.pending) - len(running) - line.n)
+            except KeyboardInterrupt:
+                left = len(self.pending) + len(running)
+                kept = f"{len(self.stored)} runs are finished and kept in {self.store.root}, {left} are left"
+                raise KeyboardInterrupt(f"Stopped: {kept}. Repeat the same call to continue from there.") from None
+            finally:
+                while self.locks:
+                    self.store.unlock(self.locks.popitem()[1])
+
+    def _hand_out(self, pool: Executor, running: dict[Future, tuple[str, Run]]) -> None:
+        """Fill the room the executor has, with runs that are ready and that no other process computes."""
+        room = pool.room
+        for key, run in list(self.pending.items()):
+            needs = {self.keys[fit] for fit in run.fits}
+            if lost := needs & self.failed.keys():
+                why = self.errors[min(lost)][-1]["message"]
+                error = {"error": "NoModel", "message": f"the model it needs failed: {why}", "traceback": ""}
+                self._fail(key, self.pending.pop(key), error)
+            elif len(running) < room and needs <= self.stored and (lock := self.store.lock(key)) is not None:
+                self.locks[key] = lock
+                if self._held(key):  # another process was faster
+                    self.store.unlock(self.locks.pop(key))
+                else:
+                    running[pool.submit(execute, self._job(run, pool))] = key, run
+                del self.pending[key]
+
+    def _job(self, run: Run, pool: Executor) -> Job:
+        here = isinstance(pool, SerialExecutor)
+        entries = [self.store.get(self.keys[fit]) for fit in run.fits]
+        named = self.names.named(run)
+        ready = run.corpus is not None and (here or run.corpus.corpus in self.corpora.given)
+        return Job(
+            run=run,
+            models=[(e.key, str(e.folder / "model") if pool.shared_disk else e.model_files()) for e in entries],
+            named=named,
+            parts=b"" if here else packed(named),
+            identity=None if here else self.names.identity(run),
+            corpus=self.corpora[run.corpus] if ready else None,
+        )
+
+    def _take(self, future: Future, key: str, run: Run) -> None:
+        """Store the result of a run, or what went wrong with it."""
+        try:
+            outcome: Outcome = future.result()
+        except Exception as error:  # the worker died, or the cluster lost the run
+            outcome = Outcome(error=describe(error))
+        if outcome.error is not None:
+            self._fail(key, run, outcome.error, again=not outcome.final)
+            return
+        told = {"columns": columns(run, self.corpora), "corpora": sorted(corpora_of(run)), "format": FORMAT}
+        spec = told | {"task": run.task, "run": run.model_dump(mode="json"), "code": self.names.code(run)}
+        made = {"spec.json": canonical(spec), "environment.json": canonical(outcome.environment)}
+        self.store.put(key, {name: text.encode() for name, text in made.items()} | outcome.files)
+        self.stored.add(key)
+        self.new.add(key)
+
+    def _fail(self, key: str, run: Run, error: dict[str, str], *, again: bool = False) -> None:
+        self.errors[key].append(error)
+        held = self.pending if again and len(self.errors[key]) < ATTEMPTS else self.failed
+        held[key] = run
 
     @property
     def computed(self) -> int:
@@ -58,7 +183,7 @@ class GridResult(Driver):
         for key, run in self.failed.items():
             where = " ".join(str(value) for value in self.columns.get(run, run.label).values())
             row = {"run": f"{run.task} {where}".strip(), "key": key, "attempts": len(self.errors[key])}
-            rows.append(row | dict(self.errors[key][-1]))
+            rows.append(row | self.errors[key][-1])
         return pd.DataFrame(rows, columns=["run", "key", "attempts", "error", "message", "traceback"])
 
     def entry(self, run: Run) -> Entry:
@@ -91,7 +216,7 @@ class GridResult(Driver):
         if not parts and optional:
             return pd.DataFrame()
         if not parts:
-            raise GridFailed(f"No run holds a frame {name!r}; they hold {sorted(names)}. {self._said}")
+            raise GridFailed(f"No run holds a frame {name!r}; they hold {sorted(names)}. {self._told()}")
         return joined(parts)
 
     @property
@@ -99,16 +224,15 @@ class GridResult(Driver):
         """One sentence on what is done and what is missing."""
         text = f"{len(self.columns)} runs: {self.cached} from the store, {self.computed} computed"
         text += f" (with {self.models} models trained for them)" if self.models else ""
-        return text + (f", {len(self.failures)} failed (see .failures)." if len(self.failures) else ".")
+        return text + (f", {len(self.failed)} failed (see .failures)." if self.failed else ".")
 
     def complete(self) -> GridResult:
         """Itself, where no run failed; else an error that names the first."""
-        if len(self.failures):
-            raise GridFailed(self._said)
+        if self.failed:
+            raise GridFailed(self._told())
         return self
 
-    @property
-    def _said(self) -> str:
+    def _told(self) -> str:
         first = [f" First: {row.run}: {row.error}: {row.message}" for row in self.failures[:1].itertuples()]
         return f"{self.summary}{''.join(first)}"
 
@@ -135,15 +259,12 @@ def run_grid(
     jobs: int | None = None,
     corpora: Mapping[str, Corpus] | Corpora | None = None,
     title: str = "runs",
-    **options: Any,
 ) -> GridResult:
     """Compute what the store does not hold yet.
 
-    executor  a name (`serial`, `local`, `dask:ADDRESS`; `jobs` and `options` go to `make_executor`), or an executor
-              that the caller made, which is left open. None: what `attnlib run --executor --jobs` said, else serial
+    executor  `serial`, `local` (with at most `jobs` worker processes), `dask:ADDRESS`, or an executor that the
+              caller made, which is left open. None: what `attnlib run --executor --jobs` said, else serial
     corpora   corpora already loaded, by the name their DataConfig gives
-    Two corpora that would share a name in the frames, and missing word vectors, are refused before anything is
-    trained.
 
     >>> from tempfile import TemporaryDirectory
     >>> data = al.DataConfig(corpus="planted", options={"n_train": 60, "n_dev": 20, "n_test": 20})
@@ -154,17 +275,23 @@ def run_grid(
     1 runs: 0 from the store, 1 computed.
     1 runs: 1 from the store, 0 computed.
     """
-    runs = tuple(dict.fromkeys(runs if isinstance(runs, Iterable) else [runs]))
+    runs = tuple(dict.fromkeys(runs))
     if wrong := [run for run in runs if not hasattr(run, "fits")]:
         raise ConfigError(f"run_grid computes FitSpecs and MeasureSpecs; got {wrong[0]!r:.60}.")
     for name in {fit.model.vectors for run in runs for fit in needed(run) if isinstance(fit, FitSpec)}:
         check_vectors(name)
-    grid = GridResult(*_opened(store, corpora), runs)
-    _distinct(grid.columns)
+    store = store if isinstance(store, Store) else Store(store)
+    grid = GridResult(store, corpora if isinstance(corpora, Corpora) else Corpora(corpora), runs)
+    sources: dict[str, str] = {}
+    for run, found in grid.columns.items():
+        name = found.get("dataset")
+        if name and run.corpus and sources.setdefault(name, run.corpus.corpus) != run.corpus.corpus:
+            both = f"The corpora {sources[name]!r} and {run.corpus.corpus!r} are both called {name!r}"
+            raise ConfigError(f"{both} once loaded. Rename one, or run them one at a time.")
     if grid.pending and isinstance(executor, Executor):
         grid.work(executor, title)
     elif grid.pending:
-        pool = make_executor(executor, jobs=jobs, **options)
+        pool = make_executor(executor, jobs=jobs)
         try:
             grid.work(pool, title)
         finally:
@@ -172,20 +299,16 @@ def run_grid(
     return grid
 
 
-def outlook(
-    runs: Iterable[Run],
-    *,
-    store: Store | str | None = None,
-    corpora: Mapping[str, Corpus] | Corpora | None = None,
-    jobs: int = 1,
-) -> str:
-    """How many runs there are, with their models, how many the store holds, and about how long the others take by
-    the median of what runs of their task and encoder took. Data that no finished run has read are not loaded."""
-    store, corpora = _opened(store, corpora)
-    names = Keys(corpora)
+def outlook(runs: Iterable[Run], *, store: Store | str | None = None, jobs: int = 1) -> str:
+    """How many runs there are with their models, how many are stored, and about how long the others take by the
+    median of those of their task and encoder. Data that no finished run has read are not loaded."""
+    store = store if isinstance(store, Store) else Store(store)
+    names = Keys(Corpora())
     took: dict[tuple[str, str], list[float]] = defaultdict(list)
-    known = {*corpora.given}
+    known: set[str] = set()
     for _, spec, environment in store.described():
+        if spec.get("format") != FORMAT:
+            continue
         took[spec["task"], spec["columns"].get("encoder", "")].append(environment["seconds"])
         known |= {*spec["corpora"]}
     every = dict.fromkeys(one for run in runs for one in needed(run))
@@ -198,19 +321,3 @@ def outlook(
     if len(like) < len(left):
         text += f"; none like {len(left) - len(like)} of them is known"
     return f"{text}."
-
-
-def _opened(store: Store | str | None, corpora: Mapping | Corpora | None) -> tuple[Store, Corpora]:
-    store = store if isinstance(store, Store) else Store(store)
-    return store, corpora if isinstance(corpora, Corpora) else Corpora(corpora)
-
-
-def _distinct(columns: Mapping[Run, Mapping[str, Any]]) -> None:
-    """Two sources under one name would be averaged as if they were one dataset."""
-    sources: dict[str, str] = {}
-    for run, found in columns.items():
-        if run.corpus is not None and "dataset" in found:
-            first = sources.setdefault(found["dataset"], run.corpus.corpus)
-            if first != run.corpus.corpus:
-                both = f"{first!r} and {run.corpus.corpus!r} are both called {found['dataset']!r}"
-                raise ConfigError(f"The corpora {both} once loaded. Rename one, or run them one at a time.")

@@ -1,8 +1,7 @@
 """The key of a run: the name of its result in the store.
 
 It is the SHA-256 of everything the result depends on: configs, data, the contents of files that configs point to,
-code (see `attnlib.store.sources`), the user's parts that the run names, and the keys of the models it needs. Not
-so the device and the executor.
+code (see `attnlib.store.sources`), the user's parts that the run names, and the keys of the models it needs.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnlib.config import DataConfig, ModelConfig
+from attnlib.config import DataConfig
 from attnlib.data.cached import content_key
 from attnlib.store.sources import KIT, NoSource, Source, is_kit, source_of
-from attnlib.store.specs import Corpora, MeasureSpec, Run, canonical, needed, resolve, split
+from attnlib.store.specs import Corpora, MeasureSpec, Run, canonical, needed, resolve
 from attnlib.utils.registry import Name, Registry
 
 if TYPE_CHECKING:
@@ -53,17 +52,21 @@ class Keys:
         """All that a run's result depends on, as plain values."""
         parts: dict[str, Any] = {"format": FORMAT, "task": run.task, "code": self.code(run)}
         parts |= {"fits": [self.of(fit) for fit in run.fits], "params": run.params}
-        parts["data"] = None if run.corpus is None else data_of(self.corpora[run.corpus])
+        parts["data"] = None
+        if run.corpus is not None:
+            corpus = self.corpora[run.corpus]
+            parts["data"] = [corpus.fingerprint, corpus.preprocessing.model_dump_json()]
         if isinstance(run, MeasureSpec):
             return parts
-        model = run.model.model_dump(mode="json") | contents(run.model)
+        model = run.model.model_dump(mode="json")
+        model |= {option: _contents(model[option]) for option in ("vectors", "pretrained")}
         train = run.train.model_dump(mode="json", exclude={"device"})
         return parts | {"model": model, "train": train, "seed": run.seed}
 
     def code(self, run: Run) -> dict[str, str]:
         """What computes it -> its hash: the kit, the task where it is not the kit's, the user's parts it names."""
         found = {"attnlib": KIT, run.task: self.task(run).digest}
-        if is_kit(split(run.task)[0]):
+        if is_kit(run.task.partition(":")[0]):
             del found[run.task]
         return found | {f"{kind} {name}": self.parts[kind, name].digest for kind, name in self.named(run)}
 
@@ -99,28 +102,14 @@ def _source(what: str, held: Any) -> Source:
         return Source(f"{UNCACHED}{secrets.token_hex(8)}")
 
 
-def data_of(corpus: Corpus) -> list[str]:
-    """What a result depends on of a corpus: its texts, by their fingerprint, and how new texts become tokens."""
-    return [corpus.fingerprint, corpus.preprocessing.model_dump_json()]
-
-
-def key_of(run: Run, corpora: Corpora) -> str:
-    """The name of a run's result in the store."""
-    return Keys(corpora).of(run)
-
-
 def differing(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
     """What is not the same in two identities of a run; a source that cannot be had counts as the same."""
     code = [n for n, h in there["code"].items() if here["code"].get(n) != h and not h.startswith(UNCACHED)]
     return code + [name for name in ("format", "data", "model") if there.get(name) != here.get(name)]
 
 
-def contents(model: ModelConfig) -> dict[str, str]:
-    """What options that may name a file or a folder stand for on this machine: its contents, not its path."""
-    return {option: _contents(getattr(model, option)) for option in ("vectors", "pretrained")}
-
-
 def _contents(value: str) -> str:
+    """What an option that may name a file or a folder stands for on this machine: its contents, not its path."""
     path = Path(value).expanduser()
     if not path.is_file() and (path.name == value or not path.is_dir()):
         return value

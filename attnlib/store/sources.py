@@ -3,8 +3,7 @@
 The kit counts as a whole (`KIT`): every file of the rooms that compute. What a user or a study brings, a measure or
 a registered part, is followed from the function itself: its code as it was loaded, its defaults, the values it
 closes over, the globals and imports that it names; and so on for what these are, up to the kit and to installed
-packages. The text of every module on the way counts as a whole. So an edited cell, a changed constant and an edited
-helper file all change the hash, also where a file was edited after it was imported.
+packages. The text of every module on the way counts as a whole.
 """
 
 from __future__ import annotations
@@ -84,9 +83,7 @@ def _digest(*parts: str) -> str:
 
 def _kit() -> str:
     files = [HOME / "config.py", HOME / "quirks.py", HOME / "utils" / "device.py"]
-    files += [
-        file for room in ROOMS for file in sorted((HOME / room).rglob("*")) if file.suffix in (".py", ".yaml")
-    ]
+    files += [f for room in ROOMS for f in sorted((HOME / room).rglob("*")) if f.suffix in (".py", ".yaml")]
     named = [(file.relative_to(HOME).as_posix(), file) for file in files]
     return _digest(*(f"{n} {file.read_text('utf-8')}" for n, file in named if not n.startswith(BESIDE)))
 
@@ -174,8 +171,8 @@ class _Walk:
 
 @functools.lru_cache(maxsize=4096)
 def _settled(module: str) -> bool:
-    """Whether what is in a module goes by its name: the kit's, Python's and installed packages' does. A notebook's
-    and a study's does not, wherever these are installed."""
+    """Whether what is in a module goes by its name: the kit's, Python's and installed packages' does; that of a
+    notebook or a study does not."""
     if is_kit(module) or _top(module) in sys.stdlib_module_names:
         return True
     if _top(module) == "attnlib" or (spec := _spec(_top(module))) is None:

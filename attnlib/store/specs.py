@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -35,7 +36,8 @@ class _Spec(Config):
 
     @model_validator(mode="after")
     def _plain(self) -> Self:
-        split(self.task)
+        if not re.fullmatch(r"[\w.]+:[^\W\d]\w*", self.task):
+            raise ConfigError(f"A task is named 'package.module:function'; got {self.task!r}.")
         try:
             canonical(self.params)
         except (TypeError, ValueError) as error:
@@ -46,9 +48,8 @@ class _Spec(Config):
 class FitSpec(_Spec):
     """Train `model` on `data`.
 
-    warm_start  a model that must be trained first; handed to the trainer by that name
-    trainer     what trains: `function(corpus, model, train, seed, [warm_start=fitted,] **params) -> Fitted`
-    params      what else the trainer takes, such as `warm_parts`: plain values
+    trainer     `function(corpus, model, train, seed, [warm_start=fitted,] **params) -> Fitted`
+    warm_start  a model that must be trained first
     label       columns to add to the frames; not part of the run's identity
 
     >>> fits = [al.FitSpec(data=al.DataConfig(corpus="planted"), model=config, seed=seed) for seed in (24, 92)]
@@ -77,13 +78,11 @@ class FitSpec(_Spec):
 
 
 class MeasureSpec(_Spec):
-    """Call `task` on trained models and their corpus: `function(*fitted, corpus, **params)`. A function that takes
-    `examples` in place of `corpus`, as those of `al` do, gets the test texts.
+    """Call `task`, a `package.module:function` that returns frames, on trained models and their corpus:
+    `function(*fitted, corpus, **params)`. One that takes `examples` in place of `corpus` gets the test texts.
 
-    task    `package.module:function`, importable by workers; returns a frame, or a dict of frames
-    fits    the models, in the order of the arguments
     data    the corpus to hand over; None: that of the first model, if any
-    params  what else the function takes: plain values, since they are part of the identity
+    params  what else the function takes: plain values, which are part of the run's identity
 
     >>> fit = al.FitSpec(data=al.DataConfig(corpus="planted"), model=config)
     >>> run = al.MeasureSpec.of(al.fraction_to_flip, fit, ranking="alpha")
@@ -110,23 +109,19 @@ class MeasureSpec(_Spec):
         label: Mapping[str, Any] | None = None,
         **params: Any,
     ) -> MeasureSpec:
-        """The run of a function, given as an object or by name; an unknown parameter is refused at once."""
-        if isinstance(function, str):
-            task, function = function, resolve(function)
-        else:
-            task = f"{function.__module__}:{function.__qualname__}"
+        """The run of a function or its name; an unknown parameter is refused at once."""
+        if not isinstance(function, str):
             if function.__module__ == "__main__" or not function.__qualname__.isidentifier():
-                raise ConfigError(
-                    f"Workers import a task by name, and {function.__qualname__!r} of {function.__module__!r} has "
-                    "none they could import. Move it to the top level of a module."
-                )
-        run = cls(task=task, fits=fits, data=data, params=params, label=label or {})
-        signature = inspect.signature(function)
+                said = f"Workers import a task by name, and cannot import {function.__qualname__!r}"
+                raise ConfigError(f"{said} of {function.__module__!r}. Move it to the top level of a module.")
+            function = f"{function.__module__}:{function.__qualname__}"
+        run = cls(task=function, fits=fits, data=data, params=params, label=label or {})
+        signature = inspect.signature(resolve(function))
         given = (*fits, *([run.corpus] if run.corpus is not None else []))
         try:
             signature.bind(*given, **params)
         except TypeError as error:
-            raise ConfigError(f"{task}: {error}. It takes {signature}, models and corpus first.") from None
+            raise ConfigError(f"{function}: {error}. It takes {signature}, models and corpus first.") from None
         return run
 
 
@@ -145,17 +140,9 @@ def corpora_of(run: Run) -> set[str]:
     return {one.corpus.corpus for one in needed(run) if one.corpus is not None}
 
 
-def split(task: str) -> tuple[str, str]:
-    """`module:function` in two."""
-    module, colon, name = task.partition(":")
-    if not (colon and module and name.isidentifier()):
-        raise ConfigError(f"A task is named 'package.module:function'; got {task!r}.")
-    return module, name
-
-
 def resolve(task: str) -> Callable[..., Any]:
     """The function a task names."""
-    module, name = split(task)
+    module, _, name = task.partition(":")
     try:
         function = getattr(import_module(module), name, None)
     except ModuleNotFoundError as error:
@@ -175,8 +162,9 @@ class Corpora:
     def __getitem__(self, config: DataConfig) -> Corpus:
         if config.corpus in self.given:
             if config != DataConfig(corpus=config.corpus):
-                why = "was handed over ready-made, so options cannot apply to it. Leave them out"
-                raise ConfigError(f"The corpus {config.corpus!r} {why}, or load it by name.")
+                raise ConfigError(
+                    f"The corpus {config.corpus!r} was handed over ready-made: leave its options out."
+                )
             return self.given[config.corpus]
         if config.digest not in self._loaded:
             from attnlib.data import load_corpus

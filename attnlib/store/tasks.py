@@ -1,7 +1,7 @@
 """What a worker does with a job: get the data, train, measure, and return files.
 
-A worker needs no store and no shared disk. It returns named bytes (safetensors, JSON, parquet), which the driver
-stores. It loads its corpora itself, and refuses a run whose code, corpus or files are not those of the run's key.
+A worker needs no store and no shared disk: it returns named bytes (safetensors, JSON, parquet). It loads its
+corpora itself, and refuses a run whose code, corpus or files are not those of the run's key.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -32,7 +31,6 @@ from attnlib.store.sources import source_of
 from attnlib.store.specs import MeasureSpec, Run, resolve
 from attnlib.utils.errors import AttnlibError, ConfigError, DataError, UnknownName
 from attnlib.utils.extras import versions
-from attnlib.utils.files import hint
 from attnlib.utils.registry import Name, Registry, lent, watched
 
 if TYPE_CHECKING:
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
     from attnlib.training.fitted import Fitted
 
 KEPT = 3
-"""Corpora, and models, that a worker keeps in memory between runs: those of one model follow one another."""
+"""Corpora, and models, that a worker keeps in memory between runs."""
 PERMANENT = (ConfigError, DataError, UnknownName)
 """Errors that will recur: no second attempt."""
 Files = tuple[tuple[str, bytes], ...]
@@ -59,7 +57,7 @@ class Job:
     models    keys of the models it needs, each with its folder, or its files where the worker shares no disk
     named     the user's parts that count in its key; `parts`: these with their code, for another process
     identity  all that its key rests on, which must be the worker's too; None in the driver's own process
-    corpus    where the worker has it already, or cannot load it since it was handed over ready-made
+    corpus    where the worker cannot load it itself, or need not
     """
 
     run: Run
@@ -85,30 +83,24 @@ _turn = threading.RLock()  # torch has one random state per process, and two thr
 
 def execute(job: Job) -> Outcome:
     """Compute a run. An error comes back as text, whatever class it is of."""
-    try:
-        with _turn, one_thread(), lent(_unpacked(job)):
-            return _run(job)
-    except Exception as error:
-        return Outcome(error=describe(error), final=isinstance(error, PERMANENT))
+    import torch
+
+    with _turn:
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # more are slower with several workers, and their sums differ in the last digits
+        try:
+            with lent(_unpacked(job)):
+                return _run(job)
+        except Exception as error:
+            return Outcome(error=describe(error), final=isinstance(error, PERMANENT))
+        finally:
+            torch.set_num_threads(threads)
 
 
 def describe(error: BaseException) -> dict[str, str]:
     """An error as plain text."""
     trace = "".join(traceback.format_exception(error))
-    return {"error": type(error).__name__, "message": f"{error}{hint(str(error))}", "traceback": trace}
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """One torch thread: more are slower with several workers, and their sums differ in the last digits."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+    return {"error": type(error).__name__, "message": str(error), "traceback": trace}
 
 
 def packed(names: Sequence[Name]) -> bytes:
@@ -122,10 +114,8 @@ def packed(names: Sequence[Name]) -> bytes:
 
 
 def _unpacked(job: Job) -> dict[Name, Any]:
-    if not job.parts:
-        return {}
     try:
-        parts, homes = pickle.loads(job.parts)
+        parts, homes = pickle.loads(job.parts) if job.parts else ({}, ())
     except Exception as error:
         raise _differs(f"{[name for _, name in job.named]} cannot be loaded ({error})") from error
     for home in homes:  # registries, with the kit's own parts in them
@@ -138,20 +128,9 @@ def _differs(what: str) -> WorkerDiffers:
     return WorkerDiffers(f"{place} Install the same attnlib there, bring the same files, and restart the worker.")
 
 
-@contextmanager
-def _accounted(job: Job) -> Iterator[None]:
-    """Refuse a result that rests on parts of the user's which its key does not count."""
-    with watched() as asked:
-        yield
-    for kind, name in sorted(asked - {*job.named}):
-        if kind != DATA and not source_of(Registry.kinds[kind][name]).is_kit:
-            said = (
-                f"{job.run.task} used the {kind} {name!r}, which is not the kit's and which the run does not name."
-            )
-            raise ConfigError(f"{said} Name it in the run's params, so that the key of the result counts it.")
-
-
 def _run(job: Job) -> Outcome:
+    import pandas as pd
+
     run, device = job.run, os.environ.get(DEVICE)
     function = resolve(run.task)
     try:
@@ -166,7 +145,7 @@ def _run(job: Job) -> Outcome:
     load = _kept_model if isinstance(run, MeasureSpec) else _model  # a trainer may change what it starts from
     models = [load(held, device or "auto") for _, held in job.models]
     start = time.perf_counter()
-    with _accounted(job):
+    with watched() as asked:
         if isinstance(run, MeasureSpec):
             texts = [*inspect.signature(function).parameters][len(models) :][:1] == ["examples"]
             data = [corpus.test if texts else corpus] if corpus is not None else []
@@ -176,10 +155,18 @@ def _run(job: Job) -> Outcome:
             train = run.train.replace(device=device) if here else run.train
             warm = {"warm_start": models[0]} if models else {}
             result = function(corpus, run.model, train, run.seed, **warm, **run.params)
+    for kind, name in sorted(asked - {*job.named}):
+        if kind != DATA and not source_of(Registry.kinds[kind][name]).is_kit:
+            used = f"{run.task} used the {kind} {name!r}, which is not the kit's and which the run does not name."
+            raise ConfigError(f"{used} Name it in the run's params, so that the key of the result counts it.")
     said = {"finished": datetime.now(UTC).isoformat(timespec="seconds"), "seconds": time.perf_counter() - start}
     said |= {"python": platform.python_version(), "platform": platform.platform(), "versions": versions(*PACKAGES)}
     if isinstance(run, MeasureSpec):
-        return Outcome(_frame_files(run, result), said | {"device": str(models[0].device)} if models else said)
+        frames = result if isinstance(result, Mapping) else {run.task.partition(":")[2]: result}
+        if wrong := [type(frame).__name__ for frame in frames.values() if not isinstance(frame, pd.DataFrame)]:
+            raise TypeError(f"{run.task} must return a DataFrame or a dict of them; got {wrong[0]}.")
+        files = {f"frames/{name}.parquet": to_parquet(frame) for name, frame in frames.items()}
+        return Outcome(files, said | {"device": str(models[0].device)} if models else said)
     said |= {"device": str(result.device), "notes": list(result.notes), "precision": run.train.precision}
     with tempfile.TemporaryDirectory(prefix="attnlib-") as folder:
         home = result.save(Path(folder) / "model")
@@ -206,15 +193,6 @@ def _model(held: str | Files, device: str) -> Fitted:
 
 
 _kept_model = lru_cache(KEPT)(_model)
-
-
-def _frame_files(run: MeasureSpec, result: Any) -> dict[str, bytes]:
-    import pandas as pd
-
-    frames = {run.task.partition(":")[2]: result} if isinstance(result, pd.DataFrame) else result
-    if not isinstance(frames, Mapping) or not all(isinstance(frame, pd.DataFrame) for frame in frames.values()):
-        raise TypeError(f"{run.task} must return a DataFrame or a dict of them; got {type(result).__name__}.")
-    return {f"frames/{name}.parquet": to_parquet(frame) for name, frame in frames.items()}
 
 
 def to_parquet(frame: Any) -> bytes:

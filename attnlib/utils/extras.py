@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import suppress
 from importlib import import_module, metadata
 from types import ModuleType
 
 from attnlib.utils.errors import AttnlibError
-
-GRAMMAR = "rfc3987_syntax"
-"""A package that nbformat imports where it is there, which takes seven times as long as nbformat itself."""
 
 
 class MissingPackage(AttnlibError, ImportError):
@@ -29,8 +25,6 @@ def versions(*packages: str) -> dict[str, str]:
 def needs(package: str, extra: str) -> ModuleType:
     """Import `package` (or a module of it), or say which extra provides it: `needs("distributed", "cluster")`."""
     top = package.split(".")[0]
-    if hidden := GRAMMAR not in sys.modules:
-        sys.modules[GRAMMAR] = None  # type: ignore[assignment]  what Python documents for this
     try:
         return import_module(package)
     except ModuleNotFoundError as error:
@@ -38,6 +32,3 @@ def needs(package: str, extra: str) -> ModuleType:
             raise  # the package is installed, and lacks something itself
         how = f"It comes with the extra {extra!r}: pip install 'attnlib[{extra}]'."
         raise MissingPackage(f"This needs the package {top!r}, which is not installed. {how}") from None
-    finally:
-        if hidden:
-            del sys.modules[GRAMMAR]

@@ -14,16 +14,12 @@ import secrets
 import shutil
 import socket
 import tempfile
-import time
 from contextlib import suppress
 from pathlib import Path
 
 from attnlib.utils.errors import ConfigError
 from attnlib.utils.text import filesize
 
-FOREIGN_AGE = 7 * 24 * 3600
-"""Seconds after which an unfinished folder of another machine may be removed."""
-FULL = (errno.ENOSPC, errno.EDQUOT)
 FAILED = ".failed"
 """Ending of the folder that keeps a run which failed or was interrupted, next to the last complete one."""
 UNFINISHED = re.compile(r"(?P<name>.+)\.(?P<kind>part|old)-(?P<host>[0-9a-f]{8})-(?P<process>\d+)(-\w+)?")
@@ -57,22 +53,17 @@ def replace(folder: Path, target: Path) -> None:
     A process killed between the two renames leaves the earlier folder next to its place; `clear` puts it back.
     """
     target = target.resolve()
-    for _ in range(20):  # another process may put its own there at the same moment: the last one stays
-        old = _beside(target, "old")
-        with suppress(FileNotFoundError):
-            target.rename(old)
-        try:
-            folder.rename(target)
-        except OSError as error:
-            if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
-                continue
-            if old.exists():
-                old.rename(target)
-            raise
-        finally:
-            shutil.rmtree(old, ignore_errors=True)
-        return
-    raise OSError(errno.EBUSY, "another process keeps writing there", str(target))
+    old = _beside(target, "old")
+    with suppress(FileNotFoundError):
+        target.rename(old)
+    try:
+        folder.rename(target)
+    except OSError:
+        if old.exists() and not target.exists():
+            old.rename(target)
+        raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def sha256(path: Path) -> str:
@@ -95,10 +86,10 @@ def _beside(target: Path, kind: str) -> Path:
 
 
 def clear(parent: Path) -> None:
-    """Remove the unfinished folders that dead processes left in `parent`; one just replaced comes back."""
+    """Remove the folders that dead processes of this machine left in `parent`; one just replaced comes back."""
     for folder in sorted(parent.glob("*.*-*-*")):
         found = UNFINISHED.fullmatch(folder.name)
-        if found is None or not _abandoned(folder, found):
+        if found is None or found["host"] != host() or _alive(int(found["process"])):
             continue
         place = parent / found["name"]
         if found["kind"] == "old" and not place.exists():
@@ -107,18 +98,14 @@ def clear(parent: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _abandoned(folder: Path, found: re.Match[str]) -> bool:
-    if found["host"] != host():
-        with suppress(FileNotFoundError):  # another process was faster
-            return time.time() - folder.stat().st_mtime > FOREIGN_AGE
-        return False
+def _alive(process: int) -> bool:
     try:
-        os.kill(int(found["process"]), 0)
+        os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
-        return True
+        return False
     except PermissionError:
         pass
-    return False
+    return True
 
 
 def check_writable(folder: Path) -> None:
@@ -138,26 +125,12 @@ def check_out(folder: Path) -> None:
         raise ConfigError(f"--out: {trouble(error, folder, 'name a folder you may write to')}") from None
 
 
-def trouble(error: OSError, folder: Path, remedy: str, *, needed: int = 0) -> str:
+def trouble(error: OSError, folder: Path, remedy: str) -> str:
     """Why a folder cannot be written, and what to do. `remedy` ends the sentence: `choose another with --out`."""
-    if error.errno not in FULL:
-        return f"{folder} cannot be written: {error.strerror or error}. To continue, {remedy}."
-    place = _existing(folder)
-    disk = next(p for p in (place, *place.parents) if os.path.ismount(p) or p == p.parent)
-    space = f"{filesize(shutil.disk_usage(place).free)} are free"
-    if needed:
-        space += f", {filesize(needed)} are to be written"
-    return f"{folder} cannot be written: the disk {disk} is full ({space}). Free some space there, or {remedy}."
-
-
-def hint(message: str) -> str:
-    """What to do where a library ran out of disk space, led by a blank; empty for any other error."""
-    if not any(os.strerror(code) in message for code in FULL) or "is full" in message:
-        return ""
-    return (
-        " A disk is full. Free some space, or put what fills it elsewhere: ATTNLIB_STORE (finished runs), "
-        "ATTNLIB_CACHE (downloads), TMPDIR (working files), --out (reports)."
-    )
+    why = error.strerror or str(error)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        why = f"the disk is full ({filesize(shutil.disk_usage(_existing(folder)).free)} are free)"
+    return f"{folder} cannot be written: {why}. To continue, {remedy}."
 
 
 def _existing(folder: Path) -> Path:

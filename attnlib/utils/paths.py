@@ -71,12 +71,6 @@ def neighbour(path: Path) -> str:
     return f" Did you mean {guess!r}?" if guess else ""
 
 
-def development_data() -> Path | None:
-    """Raw corpora for the `realdata` tests: `ATTNLIB_DATA`, else `../shared/data` next to the checkout."""
-    folder = _folder("ATTNLIB_DATA", ROOT.parent / "shared" / "data")
-    return folder if folder.is_dir() else None
-
-
 def _folder(variable: str, default: Path) -> Path:
     value = os.environ.get(variable)
     return Path(value).expanduser().resolve() if value else default

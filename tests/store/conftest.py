@@ -15,6 +15,7 @@ from attnlib.store.entries import Store
 def _tasks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
     monkeypatch.setenv("GRID_LOG", str(tmp_path / "log"))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # workers on the CPU, wherever the tests run
     for name in ("ATTNLIB_EXECUTOR", "ATTNLIB_JOBS"):
         monkeypatch.delenv(name, raising=False)
 

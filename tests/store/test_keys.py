@@ -1,13 +1,16 @@
-"""A run's key changes with what its result depends on, and with nothing else."""
+"""A run's key changes with what its result depends on, and with nothing else; a run refuses what it cannot take."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
-from attnlib.store.keys import key_of
-from attnlib.store.specs import Corpora, FitSpec, MeasureSpec
+from attnlib.store.keys import Keys
+from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, columns
+from attnlib.utils.errors import ConfigError
 
 DATA = DataConfig(corpus="planted", limit=20)
 MODEL = ModelConfig(encoder="mlp", hidden_size=8)
@@ -16,7 +19,7 @@ CORPORA = Corpora()
 
 
 def key(run) -> str:
-    return key_of(run, CORPORA)
+    return Keys(CORPORA).of(run)
 
 
 def test_what_changes_the_key_of_a_model() -> None:
@@ -61,7 +64,7 @@ def test_preprocessing_is_part_of_a_model() -> None:
     other = replace(corpus, preprocessing=corpus.preprocessing.replace(lower=not corpus.preprocessing.lower))
     assert other.fingerprint == corpus.fingerprint
     run = FitSpec(data=DataConfig(corpus="mine"))
-    assert key_of(run, Corpora({"mine": corpus})) != key_of(run, Corpora({"mine": other}))
+    assert Keys(Corpora({"mine": corpus})).of(run) != Keys(Corpora({"mine": other})).of(run)
 
 
 def test_what_changes_the_key_of_a_measure() -> None:
@@ -78,3 +81,46 @@ def test_what_changes_the_key_of_a_measure() -> None:
     ]
     assert len({key(run) for run in runs}) == len(runs)
     assert key(MeasureSpec.of("grid_tasks:accuracy", FIT, label={"a": 1})) == key(runs[0])
+
+
+def test_columns_name_the_run() -> None:
+    fit = FIT.replace(model=MODEL.replace(scaling="lin"), label={"variant": "Lin-TaSc"})
+    assert columns(FIT, CORPORA) == {
+        "dataset": "planted",
+        "encoder": "mlp",
+        "attention": "additive",
+        "projection": "softmax",
+        "variant": "none",
+        "seed": 3,
+    }
+    found = columns(MeasureSpec(task="grid_tasks:accuracy", fits=(fit,), label={"importance": "alpha"}), CORPORA)
+    assert (found["variant"], found["importance"]) == ("Lin-TaSc", "alpha")
+    assert columns(MeasureSpec(task="grid_tasks:square", label={"x": 1}), CORPORA) == {"x": 1}
+
+
+def test_a_wrong_parameter_is_refused_at_once() -> None:
+    import grid_tasks as tasks
+
+    with pytest.raises(ConfigError, match=r"'splt'.* It takes \(fitted, corpus, split"):
+        MeasureSpec.of(tasks.accuracy, FIT, splt="dev")
+    with pytest.raises(ConfigError, match="missing a required argument: 'second'"):
+        MeasureSpec.of(tasks.agreement, data=DATA)
+    with pytest.raises(ConfigError, match="plain values"):
+        MeasureSpec.of(tasks.square, x=object())
+    with pytest.raises(ConfigError, match="plain values"):
+        MeasureSpec.of(tasks.square, x=float("nan"))
+    with pytest.raises(ConfigError, match="Move it to the top level"):
+        MeasureSpec.of(lambda x: x, x=1)
+    with pytest.raises(ConfigError, match=r"package\.module:function"):
+        MeasureSpec(task="grid_tasks.square")
+    with pytest.raises(ConfigError, match="no module 'grid_task'"):
+        MeasureSpec.of("grid_task:square", x=1)
+    with pytest.raises(ConfigError, match="has no function 'cube'"):
+        MeasureSpec.of("grid_tasks:cube", x=1)
+
+
+def test_a_given_corpus_takes_no_options() -> None:
+    corpora = Corpora({"mine": CORPORA[DATA]})
+    assert corpora[DataConfig(corpus="mine")].name == "planted"
+    with pytest.raises(ConfigError, match="handed over ready-made"):
+        corpora[DataConfig(corpus="mine", limit=3)]

@@ -16,7 +16,7 @@ from attnlib.rankings.base import METHODS, method
 from attnlib.store.entries import Store
 from attnlib.store.executors import make_executor
 from attnlib.store.grid import run_grid
-from attnlib.store.keys import Keys, key_of
+from attnlib.store.keys import Keys
 from attnlib.store.specs import Corpora, MeasureSpec, canonical
 from attnlib.store.tasks import Job, execute
 from attnlib.utils.errors import ConfigError
@@ -72,10 +72,10 @@ def test_another_ranking_of_the_same_name_is_computed(store: Store, request, whe
 def test_one_in_the_place_of_the_kits_counts_while_it_is_there(store: Store, workers) -> None:
     run = MeasureSpec.of(al.erasure_curves, FIT, ranking="alpha")
     kit = METHODS["alpha"]
-    before, key = curves(run_grid([run], store=store, executor=workers)), key_of(FIT, Corpora())
+    before, key = curves(run_grid([run], store=store, executor=workers)), Keys(Corpora()).of(FIT)
     register(-1, "alpha")
     assert curves(run_grid([run], store=store, executor=workers)) != before
-    assert key_of(FIT, Corpora()) == key, "the model does not use it"
+    assert Keys(Corpora()).of(FIT) == key, "the model does not use it"
     METHODS.register("alpha")(kit)
     other = store.root.with_name("other")
     assert curves(run_grid([run], store=other, executor=workers)) == before, "the worker has the kit's again"
@@ -83,11 +83,11 @@ def test_one_in_the_place_of_the_kits_counts_while_it_is_there(store: Store, wor
 
 def test_a_model_counts_the_parts_that_its_config_names(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     fit = FIT.replace(params={"warm_parts": ["mine"]})
-    keys = [key_of(fit, Corpora())]
+    keys = [Keys(Corpora()).of(fit)]
     for power in (1, 2):
         PROJECTIONS.register("mine")(lambda scores, mask, power=power: torch.softmax(scores * power, -1))
-        keys.append(key_of(fit, Corpora()))
-        assert key_of(FIT, Corpora()) == key_of(FIT, Corpora())
+        keys.append(Keys(Corpora()).of(fit))
+        assert Keys(Corpora()).of(FIT) == Keys(Corpora()).of(FIT)
     assert len(set(keys)) == 3
 
 

@@ -127,18 +127,6 @@ def test_what_is_loaded_counts_though_its_file_was_edited_since(folder: Path) ->
         assert len({before, stale, hashed()}) == 3
 
 
-def test_the_hash_is_that_of_another_process(folder: Path) -> None:
-    program = (
-        "from attnlib.store.sources import source_of; from mine.study import rank; print(source_of(rank).digest)"
-    )
-    for seed in ("1", "2"):
-        done = subprocess.run(
-            [sys.executable, "-c", program], env={"PYTHONPATH": str(folder.parent), "PYTHONHASHSEED": seed},
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        assert done.stdout.strip() == hashed()
-
-
 def made(text: str, **names: Any) -> Any:
     """A function as a cell of a notebook makes it: without a file."""
     scope = {"__name__": "__main__", "torch": torch, **names}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import tarfile
 from collections import Counter
 from pathlib import Path
@@ -12,10 +13,10 @@ import pytest
 
 from attnlib.data import load_corpus
 from attnlib.data.readers.papers import aclimdb, agnews, babi, movies, snli, sst, yelp
-from attnlib.utils import paths
 from attnlib.utils.errors import ConfigError, DataError
+from attnlib.utils.paths import ROOT
 
-DATA = paths.development_data()
+DATA = Path(os.environ.get("ATTNLIB_DATA") or ROOT.parent / "shared" / "data")
 
 
 def write(folder: Path, files: dict[str, str]) -> str:
@@ -190,7 +191,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.mark.realdata
-@pytest.mark.skipif(DATA is None, reason="no raw corpora here (set ATTNLIB_DATA)")
+@pytest.mark.skipif(not DATA.is_dir(), reason="no raw corpora here (set ATTNLIB_DATA)")
 class TestReal:
     def test_sst(self) -> None:
         """Published and derived sizes: binary, after Jain & Wallace's strict filter, |V| from train."""

@@ -9,7 +9,7 @@ from data.readers.written import PAIRS, marked, parts, table
 from attnlib.data import load_corpus
 from attnlib.data.checks import DataWarning
 from attnlib.data.corpora import data_config
-from attnlib.store.keys import key_of
+from attnlib.store.keys import Keys
 from attnlib.store.specs import Corpora, FitSpec
 from attnlib.utils.errors import ConfigError, DataError
 
@@ -62,11 +62,11 @@ def test_separate_files_that_do_not_fit(tmp_path):
 def test_a_run_depends_on_every_file(tmp_path):
     files = three(tmp_path)
     run = FitSpec(data=data_config(files))
-    first = key_of(run, Corpora())
+    first = Keys(Corpora()).of(run)
     for part in files:
         with Path(files[part]).open("a") as file:
             file.write(f"one more for {part},a,999\n")
-        second = key_of(run, Corpora())
+        second = Keys(Corpora()).of(run)
         assert second != first
         first = second
 

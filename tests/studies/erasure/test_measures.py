@@ -8,9 +8,6 @@ import pytest
 import attnlib as al
 from attnlib.studies.erasure.grid import erasures
 from attnlib.studies.erasure.params import Params
-from attnlib.utils import paths
-
-DATA = paths.development_data()
 
 
 @pytest.fixture(scope="module", params=["han", "flan"])
