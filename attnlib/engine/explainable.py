@@ -21,7 +21,7 @@ from torch import Tensor
 
 from attnlib.data.checks import DataWarning
 from attnlib.engine import attention
-from attnlib.engine.operators import OPERATORS
+from attnlib.engine.rows import OPERATORS
 from attnlib.engine.select import input_eraser
 from attnlib.models.trace import Trace
 from attnlib.utils.device import measuring

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from attnlib.engine.attention import CELLS
-from attnlib.engine.operators import self_attentive
+from attnlib.engine.rows import self_attentive
 from attnlib.engine.select import plain
 from attnlib.models.encoders import Recurrent, reversal, turned
 from attnlib.models.regularise import Concat, Residual

@@ -11,15 +11,13 @@ from torch.nn import functional as F
 
 from attnlib.engine import attention
 from attnlib.engine.attention import CELLS, decode
-from attnlib.engine.operators import OPERATORS, Operator
 from attnlib.engine.orders import inverse
-from attnlib.engine.rows import Rows
-from attnlib.models.attention import Additive, Deep, Dot
+from attnlib.engine.rows import OPERATORS, Operator, Rows
+from attnlib.models.attention import Additive, Conv, Deep, Dot, Feat, Lin
 from attnlib.models.classifier import AttentionClassifier, JoinDecoder, Reader
 from attnlib.models.encoders import CNN, MLP, Layer, NoEncoder, Recurrent, Transformer
 from attnlib.models.projections import Projection
 from attnlib.models.regularise import Concat, MaskedWords, Regulariser, Residual, Tying
-from attnlib.models.scaling import Conv, Feat, Lin
 
 if TYPE_CHECKING:
     from attnlib.data.batching import Batch

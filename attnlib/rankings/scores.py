@@ -128,7 +128,7 @@ class Explainer:
 def omission(case: Case, operator: str | None = None) -> Tensor:
     """word omission: p(ŷ | x) - p(ŷ | x without x_i), signed (Chrysostomou & Aletras 2021)
 
-    operator: how a word is removed at the input level, `pad` by default; see `attnlib.engine.operators`.
+    operator: how a word is removed at the input level, `pad` by default; see `attnlib.engine.rows`.
     """
     return _drop(case, operator, "pad")
 

@@ -10,7 +10,7 @@ import torch
 
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
-from attnlib.measures.retention import choose_words, occurrences, retention, states
+from attnlib.measures.information import choose_words, occurrences, retention, states
 from attnlib.training.fit import fit
 
 FEW = {"words": 20, "k": 20, "most": 800}

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from attnlib.config import ATTENTIONS, ENCODERS, SCALINGS, ModelConfig
-from attnlib.models import attention, build_model, encoders, hierarchical, scaling
+from attnlib.models import attention, build_model, encoders, hierarchical
 from attnlib.models.classifier import Readout
 from tests.models.helpers import N_IDS, TINY, WIDTH, config_of, make_batch
 
@@ -15,7 +15,7 @@ from tests.models.helpers import N_IDS, TINY, WIDTH, config_of, make_batch
 def test_registries_hold_the_names_of_the_config():
     assert {*encoders.ENCODERS, "bert"} == set(ENCODERS)
     assert set(attention.ATTENTIONS) == set(ATTENTIONS)
-    assert {*scaling.SCALINGS, "none"} == set(SCALINGS)
+    assert {*attention.SCALINGS, "none"} == set(SCALINGS)
 
 
 def test_vectors_are_taken_and_padding_stays_zero():
@@ -53,7 +53,7 @@ def test_sentences_in_groups_of_like_length_are_read_as_all_at_once(encoder, sca
     )
     model.double().eval()
     batch = make_batch((150, 40, 0, 9, 60, 1))
-    assert len(hierarchical.like_lengths(model.layout(batch).rows(batch.mask))) > 2
+    assert len(hierarchical.like_lengths(hierarchical.layout(batch.mask, batch.sentences).rows(batch.mask))) > 2
 
     def read():
         embedded = model.embed(batch).detach().requires_grad_()

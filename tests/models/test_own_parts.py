@@ -8,11 +8,10 @@ from torch import nn
 
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.engine.select import plain
-from attnlib.models.attention import ATTENTIONS, Dot
+from attnlib.models.attention import ATTENTIONS, SCALINGS, Dot, Lin
 from attnlib.models.encoders import ENCODERS, Recurrent
 from attnlib.models.projections import PROJECTIONS, sparsemax
 from attnlib.models.regularise import REGULARISERS, Regulariser
-from attnlib.models.scaling import SCALINGS, Lin
 from attnlib.training.fit import fit
 from attnlib.training.fitted import load_model
 from attnlib.utils.errors import ConfigError
@@ -41,7 +40,7 @@ class Small(Regulariser):
 
 
 OWN = {
-    ("encoder", "copied"): lambda config, size: Recurrent("lstm", size, config.hidden_size),
+    ("encoder", "copied"): Recurrent,
     ("attention", "cosine"): Cosine,
     ("projection", "copied"): sparsemax,
     ("scaling", "copied"): Lin,

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from attnlib.config import ModelConfig
-from attnlib.models.scaling import SCALINGS
+from attnlib.models.attention import SCALINGS
 
 V, D, N = 23, 6, 15
 COUNTS = {"lin": V, "feat": V * D, "conv": V + N * D + N}
