@@ -64,15 +64,6 @@ def test_what_is_registered_trains_and_is_saved(kind, name, planted, tmp_path):
     assert kind != "regulariser" or (fitted.history["small"] > 0).all()
 
 
-@pytest.mark.usefixtures("own")
-def test_a_registered_copy_is_the_kits_own(planted):
-    sizes = {"embedding_size": 8, "hidden_size": 8}
-    ours = fit(planted, ModelConfig(**sizes, projection="sparsemax", scaling="lin"), QUICK)
-    theirs = fit(planted, ModelConfig(**sizes, encoder="copied", projection="copied", scaling="copied"), QUICK)
-    for a, b in zip(ours.model.parameters(), theirs.model.parameters(), strict=True):
-        assert torch.equal(a, b)
-
-
 @pytest.mark.parametrize("registry", REGISTRIES, ids=lambda registry: registry.kind)
 def test_a_name_is_legal_while_it_is_registered(registry: Registry):
     with pytest.raises(ConfigError, match=f"Unknown {registry.kind} 'cosin'. .*Available: "):
