@@ -110,8 +110,15 @@ def by_loop(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
 
 
 def _recurrent(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
-    direction, own = _directions(model, embedded, mask)
-    encoder = model.encoder
+    encoder, regulariser = model.encoder, model.reader.regulariser
+    hidden = model.reader.encode(embedded, mask)
+    norm = hidden.norm(dim=-1, keepdim=True)
+    # h_p / ‖h_p‖: the encoder's part (B, T, H), and what the word itself adds (B, T, D)
+    direction = own = torch.where(norm > 0, hidden / norm, 0.0)
+    if isinstance(regulariser, Concat):
+        direction, own = direction.split([encoder.width, embedded.shape[-1]], -1)
+    elif not isinstance(regulariser, Residual):
+        own = torch.zeros_like(embedded)
     size = encoder.forwards[0].hidden_size
     norms, corner = sweep(encoder.forwards[0], embedded, direction[..., :size])
     if encoder.backwards:
@@ -122,16 +129,6 @@ def _recurrent(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
     # Where p = i both directions and the word itself meet: their vectors add before the norm is taken.
     norms.diagonal(dim1=1, dim2=2).copy_((corner + own).norm(dim=-1))
     return norms
-
-
-def _directions(model: nn.Module, embedded: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Unit vectors h_p / ‖h_p‖: the encoder's part (B, T, H), and what the word itself adds (B, T, D)."""
-    hidden = model.reader.encode(embedded, mask)
-    norm = hidden.norm(dim=-1, keepdim=True)
-    unit = torch.where(norm > 0, hidden / norm, 0.0)
-    if isinstance(model.reader.regulariser, Concat):
-        return unit.split([model.encoder.width, embedded.shape[-1]], -1)
-    return unit, unit if isinstance(model.reader.regulariser, Residual) else torch.zeros_like(embedded)
 
 
 def sweep(cell: nn.LSTM | nn.GRU, embedded: Tensor, seeds: Tensor) -> tuple[Tensor, Tensor]:

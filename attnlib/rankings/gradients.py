@@ -113,10 +113,6 @@ def _word_gradient(case: Case) -> Tensor:
     return out
 
 
-class Unfinished(UserWarning):
-    """Integrated gradients whose sum misses F(x) - F(0) by more than the tolerance."""
-
-
 @method(
     summary="norm of the gradient at each input (or hidden state), sums to one (Meister et al. 2021, eq. 4)",
     needs="gradient",
@@ -165,7 +161,6 @@ def integrated_gradients(case: Case, steps: int = 50, tolerance: float | None = 
         warnings.warn(
             f"Integrated gradients of {missed} of {len(gap)} texts miss F(x) - F(0) by more than "
             f"{tolerance:.0%} (worst gap {gap.max():.3g}) with {steps} steps. Use more steps.",
-            Unfinished,
             stacklevel=2,
         )
     return scores

@@ -153,20 +153,15 @@ def _drop(case: Case, operator: str | None, default: str) -> Tensor:
             )
         operator = ATTENTION
     if operator == ATTENTION and isinstance(case.trace, Trace):
-        logits = attention.single_logits(case.trace, reproject=_again(case.trace))
+        # A sparse projection moves its threshold when a position goes. Renormalising does the same for a softmax,
+        # and is all there is for weights with noise that was drawn once.
+        trace = case.trace
+        same = torch.allclose(trace.project(trace.scores, trace.mask), trace.alpha, atol=1e-5)
+        logits = attention.single_logits(trace, reproject=same and not trace.exponential)
     else:
         logits = input_eraser(case.fitted, case.batch, case.trace, operator or default).singles()
     drop = whole - case.explained(logits)
     return drop.masked_fill(drop.abs() <= _rounding(case, whole), 0.0)
-
-
-def _again(trace: Trace) -> bool:
-    """Whether to project what remains: a sparse projection moves its threshold when a position goes.
-
-    Renormalising does the same for a softmax, and is all there is for weights with noise that was drawn once.
-    """
-    known = trace.project(trace.scores, trace.mask)
-    return not trace.exponential and torch.allclose(known, trace.alpha, atol=1e-5)
 
 
 def _rounding(case: Case, whole: Tensor) -> Tensor:
