@@ -181,10 +181,7 @@ def cut(model: Explainable, examples: Iterable[Text]) -> int:
 
 @singledispatch
 def aligned(model: Explainable, classes: Sequence[str]) -> Explainable:
-    """The model for a corpus of these classes, its logits in their order; an error lists both where they differ.
-
-    A Hugging Face classifier is relabelled by the names of its config (`hf.classifier.relabelled`).
-    """
+    """The model for a corpus of these classes; a Hugging Face classifier is relabelled by the names it has."""
     if tuple(classes) != model.classes:
         raise DataError(
             f"The classes of the model and of the data differ. Model: {', '.join(model.classes)}. Data: "

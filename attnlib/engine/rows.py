@@ -114,11 +114,7 @@ def close_up(batch: Batch, removed: Tensor) -> Batch:
 
 
 class Rows:
-    """Answers of a model to variants of the texts of a batch.
-
-    Subclasses compute the same numbers in fewer steps. A variant is named by the text it comes from and the
-    (content) positions removed from it.
-    """
+    """Answers of a model to variants: texts of a batch, each without some of its content positions."""
 
     whole = False
     """Whether all prefixes cost no more than the first: then flips are read off one table."""

@@ -50,11 +50,7 @@ def cheapest(model: nn.Module, operator: Operator) -> type[Rows]:
 
 
 class Pointwise(Rows):
-    """Encoders that read each word alone (none, mlp): removing words changes no other state and no other score.
-
-    What is left is the projection of the remaining scores: all prefixes and all single removals of a batch, without
-    running the model again, as at the attention level.
-    """
+    """Encoders that read each word alone (none, mlp): what is left is the projection of the remaining scores."""
 
     whole = True
 
@@ -171,10 +167,7 @@ class Windows(Rows):
         return features[..., 0] if self.query is None else self.attention(features, query)
 
     def _combined(self, texts: Tensor, scores: Tensor, values: Tensor, removed: Tensor) -> Tensor:
-        """Logits (R, K, C) float64 of scores (R, K, T) and values (R, K, T, ·): token logits or states.
-
-        Where nothing is left the weights, and so the context, are zero.
-        """
+        """Logits (R, K, C) float64 of scores (R, K, T) and values (R, K, T, ·): token logits or states."""
         alpha = self.trace.project(scores, self.batch.content[texts].unsqueeze(1) & ~removed)
         if self.trace.scale is not None:
             alpha = alpha * self.trace.scale[texts].unsqueeze(1)
@@ -222,11 +215,8 @@ class Windows(Rows):
 
 
 def plain(model: nn.Module) -> bool:
-    """Whether a flat model is made of modules that shortcuts know, whatever its config says.
-
-    Shortcuts take a model apart instead of calling it. So every module must be exactly of a known class, with no
-    hook and no `forward` of its own: an encoder or attention that somebody else wrote is run as it is.
-    """
+    """Whether a flat model is made of modules that shortcuts know, since these take it apart: each exactly of a
+    known class, without a hook or a `forward` of its own. What somebody else wrote is run as it is."""
     return isinstance(model, AttentionClassifier) and all(map(_known, model.modules()))
 
 

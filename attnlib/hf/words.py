@@ -54,10 +54,7 @@ def raw_text(text: str, query: str | None = None) -> RawText:
 
 
 def word_spans(text: str) -> list[Span]:
-    """Where the words of a text are: runs without a blank, the signs at their ends apart ("!!!" is one).
-
-    Signs inside a run stay ("well-made", "3.5"). Where a script has no blanks, every character is a word.
-    """
+    """Runs without a blank, the signs at their ends apart ("!!!" is one); characters of Han and Kana are words."""
     spans: list[Span] = []
     for run in RUN.finditer(text):
         start, end = run.span()

@@ -92,11 +92,7 @@ def adversary(
 
 
 def compare(base: Fitted, adversary: Fitted, examples: Sequence[Example]) -> pd.DataFrame:
-    """How far an adversary is from its base, one row per text.
-
-    id, instance, length, label, prediction_base, prediction_adversary, tvd of outputs, jsd of attentions (nats),
-    right_base, right_adversary: 1 where the prediction is the label
-    """
+    """One row per text: both predictions, `tvd` of outputs, `jsd` of attentions (nats), 1 where each is right."""
     outputs, weights = _targets(base, examples)
     others, moved = _targets(adversary, examples)
     pairs = zip(weights, moved, strict=True)

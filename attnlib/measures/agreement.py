@@ -92,10 +92,7 @@ def agreement(alpha: np.ndarray, values: np.ndarray) -> dict[str, object]:
 
 
 def dispersion(values: np.ndarray) -> float:
-    r"""Normalised entropy :math:`\tilde H = H(g) / \ln n` of non-negative values, normalised to sum to one.
-
-    NaN for one value alone, and where all are zero: there is no distribution then.
-    """
+    r"""Normalised entropy :math:`\tilde H = H(g) / \ln n` of values; NaN for one alone, or all zero."""
     total = float(np.sum(values))
     if len(values) < 2 or not total > 0:
         return float("nan")
@@ -104,10 +101,7 @@ def dispersion(values: np.ndarray) -> float:
 
 def hidden_dispersion(fitted: Fitted, examples: Iterable) -> pd.DataFrame:
     """One row per hidden state: instance, length, position, value (normalised entropy of the influence on it),
-    own (the share of its own word) and even (the share each word would have if all counted equally).
-
-    All three are NaN for texts of one token and for states that no input moves: there are no shares.
-    """
+    own (the share of its own word) and even (1 / length); NaN where a text has one token or no input moves it."""
     examples = fitted.examples(examples)
     pieces = []
     for text, square in zip(_names(examples), norm_jacobian(fitted, examples), strict=True):

@@ -81,10 +81,7 @@ def shortcut(corpus: Corpus, seed: int = 0) -> Corpus:
 def plant(
     examples: Iterable[Example], words: Sequence[str], rng: np.random.Generator, *, against: bool
 ) -> tuple[Example, ...]:
-    """The texts with the word of their class at a random place, which the rationale marks.
-
-    against   the word of another class instead, which becomes the label
-    """
+    """The texts with the word of their class (`against`: of another, then the label) at a random, marked place."""
     made = []
     for example in examples:
         others = [c for c in range(len(words)) if c != example.label]

@@ -60,10 +60,7 @@ def uniform(mask: Tensor) -> Tensor:
 
 
 def permuted(alpha: Tensor, mask: Tensor, draws: int, *, seed: int, rows: Sequence[int] | None = None) -> Tensor:
-    """(B, draws, T): each text's weights shuffled over its own attended positions, `draws` times.
-
-    A text's draws depend on `seed` and its entry of `rows` (default: its place in the batch) alone.
-    """
+    """(B, draws, T): weights shuffled over attended positions, by `seed` and `rows` (default: 0, 1, …)."""
     allowed = mask.cpu().numpy()
     order = np.tile(np.arange(mask.shape[1]), (len(allowed), draws, 1))
     for b, row in enumerate(range(len(allowed)) if rows is None else rows):
@@ -124,11 +121,8 @@ def _swapped_inside(
 def attention_swaps(
     fitted: Fitted, examples: Sequence[Example], *, permutations: int = 10, seed: int = 0, batch_size: int = 256
 ) -> pd.DataFrame:
-    """Predictions with trained, uniform and permuted attention (Tutek & Šnajder 2020, Table 1).
-
-    One row per text and draw: id, instance, length, label, swap (trained | uniform | permuted), draw, prediction,
-    change (total variation distance to the trained output).
-    """
+    """Predictions with trained, uniform and permuted attention (Tutek & Šnajder 2020, Table 1), one row per text
+    and draw; `change` is the total variation distance to the trained output."""
     pieces = []
     for batch, trace in fitted.traces(examples, batch_size):
         swaps = {

@@ -103,10 +103,7 @@ def output_labels(logits: np.ndarray, n: int = OUTPUTS, seed: int = 0) -> np.nda
 
 def number_of_clusters(vectors: np.ndarray, counts: Sequence[int], seed: int = 0) -> tuple[int, np.ndarray]:
     """The largest N of `counts` whose clusters all hold two vectors or more, else the smallest, and its labels.
-
-    The paper asks for "the minimal value" with this property, which one cluster would have; a fine grid without
-    lone points, its purpose, needs the largest.
-    """
+    (The paper asks for "the minimal value", which one cluster would have; a fine grid needs the largest.)"""
     for n in sorted(counts, reverse=True):
         labels = clusters(vectors, n, seed=seed)
         if np.unique(labels, return_counts=True)[1].min() >= 2:

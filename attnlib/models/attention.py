@@ -147,14 +147,11 @@ class Feat(Scaling):
 
 @SCALINGS.register("conv")
 class Conv(Scaling):
-    r""":math:`s_i = \sum_n [\mathrm{conv}_{1 \times 1}(u_{x_i} e_i)]_n` (section 4.3): |V| + n D + n parameters.
-
-    A 1×1 convolution is one linear map at every position, so it is written as such.
-    """
+    r""":math:`s_i = \sum_n [\mathrm{conv}_{1 \times 1}(u_{x_i} e_i)]_n` (section 4.3): |V| + n D + n parameters."""
 
     def __init__(self, config: ModelConfig, n_ids: int, embedding_size: int) -> None:
         super().__init__(config, n_ids, 1)
-        self.channels = nn.Linear(embedding_size, config.scaling_channels)
+        self.channels = nn.Linear(embedding_size, config.scaling_channels)  # a 1×1 convolution is a linear map
 
     def forward(self, ids: Tensor, embedded: Tensor) -> Tensor:
         return self.pooled(self.channels(self.table(ids) * embedded))

@@ -72,10 +72,7 @@ class RowAdam(Optimizer):
 
 
 class Optimisers:
-    """Fused Adam, and RowAdam for word tables under lazy updates; frozen parts get no gradients.
-
-    Word tables give sparse gradients, so that the backward pass and clipping touch the batch's words alone.
-    """
+    """Fused Adam, and RowAdam for word tables under lazy updates; their gradients are sparse."""
 
     def __init__(self, model: nn.Module, config: TrainConfig) -> None:
         freeze(model, config)
