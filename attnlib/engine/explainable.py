@@ -13,24 +13,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import singledispatch
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from attnlib.data.batching import Batch
 from attnlib.data.checks import DataWarning
+from attnlib.data.types import Example
 from attnlib.engine import attention
 from attnlib.engine.rows import OPERATORS
 from attnlib.engine.select import input_eraser
 from attnlib.models.trace import Trace
+from attnlib.training.fitted import Prediction, Text
 from attnlib.utils.device import measuring
 from attnlib.utils.errors import ConfigError, DataError, one_of
-
-if TYPE_CHECKING:
-    from attnlib.data.batching import Batch
-    from attnlib.data.types import Example
-    from attnlib.training.fitted import Prediction, Text
 
 Answer = Callable[[int, Sequence[Iterable[int]]], Tensor]
 """A text of a batch and N sets of its units, to the logits without them (N, C) float64."""

@@ -9,28 +9,25 @@ and gru of one layer (`select.plain`): back-propagation through time of all p at
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from attnlib.data.batching import Batch
+from attnlib.data.types import Example
 from attnlib.engine.attention import CELLS
 from attnlib.engine.rows import self_attentive
 from attnlib.engine.select import plain
 from attnlib.models.encoders import Recurrent, reversal, turned
 from attnlib.models.regularise import Concat, Residual
+from attnlib.training.fitted import Fitted
 from attnlib.utils.device import measuring
 from attnlib.utils.errors import ConfigError
 from attnlib.utils.progress import bar
 
 PASS_TOKENS = 512
 """Padded positions of a batch whose states go backward one by one: a long text must not make short ones longer."""
-
-if TYPE_CHECKING:
-    from attnlib.data.batching import Batch
-    from attnlib.data.types import Example
-    from attnlib.training.fitted import Fitted
 
 
 def norm_jacobian(fitted: Fitted, examples: Iterable, *, batch_size: int = 64) -> list[np.ndarray]:

@@ -17,19 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
+from attnlib.data.batching import Batch, Vectoriser
 from attnlib.engine.attention import CELLS, empty_logits
 from attnlib.engine.orders import inverse
 from attnlib.models.trace import Trace
 from attnlib.utils.errors import ConfigError
 from attnlib.utils.registry import Registry
-
-if TYPE_CHECKING:
-    from attnlib.data.batching import Batch, Vectoriser
 
 POSITIONS = 16_384
 """Positions (rows times length) of one forward pass: memory stays flat however long the texts are."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from attnlib.data.batching import Batch
 from attnlib.engine import attention
 from attnlib.engine.attention import CELLS, decode
 from attnlib.engine.orders import inverse
@@ -18,11 +18,8 @@ from attnlib.models.classifier import AttentionClassifier, JoinDecoder, Reader
 from attnlib.models.encoders import CNN, MLP, Layer, NoEncoder, Recurrent, Transformer
 from attnlib.models.projections import Projection
 from attnlib.models.regularise import Concat, MaskedWords, Regulariser, Residual, Tying
-
-if TYPE_CHECKING:
-    from attnlib.data.batching import Batch
-    from attnlib.models.trace import Trace
-    from attnlib.training.fitted import Fitted
+from attnlib.models.trace import Trace
+from attnlib.training.fitted import Fitted
 
 OURS = {AttentionClassifier, Reader, Projection, JoinDecoder, Additive, Deep, Dot, Lin, Feat, Conv}
 OURS |= {NoEncoder, MLP, CNN, Recurrent, Transformer, Layer, Regulariser, Concat, Residual, Tying, MaskedWords}

@@ -16,7 +16,6 @@ component of h_p, :math:`\|\partial h_p / \partial X_i\|_F`, gives nearly the sa
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -24,11 +23,9 @@ import pandas as pd
 from attnlib import stats
 from attnlib.engine.jacobian import full_jacobian, norm_jacobian
 from attnlib.rankings.scores import importance
+from attnlib.training.fitted import Fitted
 from attnlib.utils.errors import ConfigError, one_of
 from attnlib.utils.progress import bar
-
-if TYPE_CHECKING:
-    from attnlib.training.fitted import Fitted
 
 RESOLUTION = 1e-6
 """Changes of a probability are rounded to this: single precision cannot tell smaller ones from rounding."""

@@ -16,23 +16,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, count
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from attnlib.config import ModelConfig, TrainConfig
+from attnlib.data.batching import Batch
 from attnlib.data.types import Corpus, Example
+from attnlib.models.trace import Trace
 from attnlib.training.fit import cross_entropy, fit
+from attnlib.training.fitted import Fitted
 from attnlib.utils.device import resolve
 from attnlib.utils.errors import DataError, one_of
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from attnlib.data.batching import Batch
-    from attnlib.models.trace import Trace
-    from attnlib.training.fitted import Fitted
 
 GUIDES = ("none", "honest", "deceptive")
 """What attention is trained to: nothing besides the task, to find the decisive words, to stay off them."""

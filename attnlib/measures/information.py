@@ -14,17 +14,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from attnlib.data.types import Corpus, Example
+from attnlib.training.fitted import Fitted
 from attnlib.utils.errors import DataError, one_of
-
-if TYPE_CHECKING:
-    from attnlib.data.types import Corpus, Example
-    from attnlib.training.fitted import Fitted
 
 SAMPLES = {"mi_most_frequent": "the most frequent words", "mi_random_sample": "words drawn by frequency^(3/4)"}
 """MF and RS of the paper."""

@@ -9,7 +9,7 @@ With all attention on token t the output is p_t (Tutek & Šnajder 2020, eq. 9).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -17,20 +17,16 @@ import torch
 from torch import Tensor
 
 from attnlib import stats
+from attnlib.data.batching import Batch
+from attnlib.data.types import Example
+from attnlib.engine.explainable import Explainable
 from attnlib.hf import network as inside
 from attnlib.hf.classifier import HFClassifier
+from attnlib.models.trace import Trace
 from attnlib.stats.divergences import torch_tvd as tvd
+from attnlib.training.fitted import Fitted, Text
 from attnlib.utils.device import measuring
 from attnlib.utils.errors import one_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from attnlib.data.batching import Batch
-    from attnlib.data.types import Example
-    from attnlib.engine.explainable import Explainable
-    from attnlib.models.trace import Trace
-    from attnlib.training.fitted import Fitted, Text
 
 
 def decisions(fitted: Fitted, examples: Sequence[Example]) -> pd.DataFrame:

@@ -14,18 +14,16 @@ clusters N serves every rank, since the bias of the estimate grows with it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from attnlib import stats
+from attnlib.data.types import Example
 from attnlib.measures.information import clusters, entropy_of, information, plugin
+from attnlib.training.fitted import Fitted
 from attnlib.utils.errors import ConfigError, DataError
-
-if TYPE_CHECKING:
-    from attnlib.data.types import Example
-    from attnlib.training.fitted import Fitted
 
 TINY = 1e-5
 """Weights up to this count as none when k is chosen (section 3.2.1)."""

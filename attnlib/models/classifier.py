@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from attnlib.config import ModelConfig
+from attnlib.data.batching import Batch
 from attnlib.models.attention import ATTENTIONS, SCALINGS, spread
 from attnlib.models.bert import Bert
 from attnlib.models.encoders import ENCODERS
 from attnlib.models.projections import Projection
 from attnlib.models.regularise import REGULARISERS
 from attnlib.models.trace import Trace
-
-if TYPE_CHECKING:
-    from attnlib.data.batching import Batch
 
 
 class JoinDecoder(nn.Module):

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from attnlib.data.batching import Batch
 from attnlib.models.classifier import Classifier, Reader, Readout
 from attnlib.models.encoders import ENCODERS
 from attnlib.models.trace import Trace
-
-if TYPE_CHECKING:
-    from attnlib.data.batching import Batch
 
 
 @dataclass(frozen=True)

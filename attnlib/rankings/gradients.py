@@ -16,21 +16,18 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from attnlib.data.batching import Batch
+from attnlib.engine.explainable import Answers
 from attnlib.models.bert import Bert
 from attnlib.models.hierarchical import unstacked
 from attnlib.models.trace import Trace
 from attnlib.rankings.base import Case, method, normalised, pieces
 from attnlib.utils.errors import ConfigError
-
-if TYPE_CHECKING:
-    from attnlib.data.batching import Batch
-    from attnlib.engine.explainable import Answers
 
 
 @method(models="both")

@@ -9,25 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from attnlib import quirks as quirk_names
+from attnlib.data.batching import Batch
 from attnlib.engine import attention
-from attnlib.engine.explainable import ATTENTION, explained
+from attnlib.engine.explainable import ATTENTION, Answers, Explainable, explained
 from attnlib.engine.select import input_eraser
 from attnlib.models.trace import Trace
 from attnlib.rankings.base import LEVELS, METHODS, TARGETS, Case, has_self_attention, method, normalised
 from attnlib.utils.device import measuring
 from attnlib.utils.errors import ConfigError, one_of
 from attnlib.utils.progress import bar
-
-if TYPE_CHECKING:
-    from attnlib.data.batching import Batch
-    from attnlib.engine.explainable import Answers, Explainable
 
 ROUNDINGS = 8
 """Units in the last place of a logit that two ways of computing it may differ by."""
