@@ -11,7 +11,7 @@ from attnlib.data import load_corpus as load_corpus
 from attnlib.models import Trace as Trace
 from attnlib.training.fit import fit as fit
 from attnlib.training.fitted import Fitted as Fitted
-from attnlib.hf.loading import load_model as load_model
+from attnlib.hf.classifier import load_model as load_model
 from attnlib.engine.explainable import erase as erase
 from attnlib.rankings.scores import importance as importance
 from attnlib.erasure.flips import fraction_to_flip as fraction_to_flip

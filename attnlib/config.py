@@ -231,10 +231,6 @@ class ModelConfig(Config):
         """Whether h_i depends on words other than x_i."""
         return self.encoder not in ("none", "mlp")
 
-    @property
-    def recurrent(self) -> bool:
-        return self.encoder in ("lstm", "gru")
-
     @model_validator(mode="after")
     def _sizes_follow(self) -> Self:
         """Where h is compared with e, a size that was not given follows the other; of both, hidden_size follows.
@@ -256,7 +252,7 @@ class ModelConfig(Config):
 
     @model_validator(mode="after")
     def _combinations(self) -> Self:
-        if self.recurrent and self.bidirectional and self.hidden_size % 2:
+        if self.encoder in ("lstm", "gru") and self.bidirectional and self.hidden_size % 2:
             raise ValueError(f"hidden_size must be even for two directions; got {self.hidden_size}.")
         kernels = self.kernel_sizes
         if not kernels or any(k < 1 or k % 2 == 0 for k in kernels):

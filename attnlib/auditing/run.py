@@ -27,7 +27,7 @@ from attnlib.data.corpora import load_corpus
 from attnlib.data.selection import presentable, sampled
 from attnlib.data.types import Example
 from attnlib.engine.explainable import Explainable, aligned, cut, is_model
-from attnlib.hf.loading import load_model
+from attnlib.hf.classifier import load_model
 from attnlib.training.fit import check_seed
 from attnlib.training.fitted import Fitted
 from attnlib.utils.errors import ConfigError

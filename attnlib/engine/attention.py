@@ -46,10 +46,7 @@ def prefix_logits(trace: Trace, order: Tensor, *, reproject: bool = False) -> Te
 
 
 def single_logits(trace: Trace, *, reproject: bool = False) -> Tensor:
-    """Logits after removing position i alone, for every i at once: (B, T, C) float64.
-
-    Entries of positions that are not attended equal the logits of the whole text.
-    """
+    """(B, T, C) float64: logits without position i alone, for every i at once; the whole text's where masked."""
     if _projected_again(trace, reproject):
         position = torch.arange(trace.mask.shape[1], device=trace.mask.device)
         return _reprojected(trace, lambda steps: position == steps, len(position))
@@ -91,10 +88,7 @@ def decode(trace: Trace, context: Tensor) -> Tensor:
 
 
 def attend(trace: Trace, kept: Tensor) -> Tensor:
-    """Logits with the projection applied again to the scores of `kept` positions.
-
-    kept (B, K, T) bool: K sets of remaining positions per text. Returns (B, K, C) float64.
-    """
+    """Logits (B, K, C) float64, the projection applied again to the scores of `kept` (B, K, T) positions."""
     scores = trace.scores.double().unsqueeze(1).expand(kept.shape)
     alpha = trace.project(scores, kept).double()
     if trace.scale is not None:
@@ -126,10 +120,7 @@ def _projected_again(trace: Trace, reproject: bool) -> bool:
 
 
 def _renormalised(trace: Trace, remaining: Callable[[Tensor], Tensor]) -> Tensor:
-    """Logits (B, K, C) of weighted sums over what remains, divided by its weight.
-
-    remaining: (..., B, T) -> (..., B, K), sums over the positions that each of K variants keeps.
-    """
+    """Logits (B, K, C), the sums that `remaining` takes over (..., B, T) -> (..., B, K) divided by their weight."""
     alpha = weights(trace)
     scaled = alpha if trace.scale is None else alpha * trace.scale.double()
     values = (trace.token_logits if trace.linear else trace.hidden).permute(2, 0, 1)

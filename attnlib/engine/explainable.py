@@ -13,24 +13,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import singledispatch
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from attnlib.data.batching import Batch
 from attnlib.data.checks import DataWarning
+from attnlib.data.types import Example
 from attnlib.engine import attention
-from attnlib.engine.operators import OPERATORS
+from attnlib.engine.rows import OPERATORS
 from attnlib.engine.select import input_eraser
 from attnlib.models.trace import Trace
+from attnlib.training.fitted import Prediction, Text
 from attnlib.utils.device import measuring
 from attnlib.utils.errors import ConfigError, DataError, one_of
-
-if TYPE_CHECKING:
-    from attnlib.data.batching import Batch
-    from attnlib.data.types import Example
-    from attnlib.training.fitted import Prediction, Text
 
 Answer = Callable[[int, Sequence[Iterable[int]]], Tensor]
 """A text of a batch and N sets of its units, to the logits without them (N, C) float64."""
@@ -182,10 +180,7 @@ def cut(model: Explainable, examples: Iterable[Text]) -> int:
 
 @singledispatch
 def aligned(model: Explainable, classes: Sequence[str]) -> Explainable:
-    """The model for a corpus of these classes, its logits in their order; an error lists both where they differ.
-
-    A Hugging Face classifier is relabelled by the names of its config (`hf.classifier.relabelled`).
-    """
+    """The model for a corpus of these classes; a Hugging Face classifier is relabelled by the names it has."""
     if tuple(classes) != model.classes:
         raise DataError(
             f"The classes of the model and of the data differ. Model: {', '.join(model.classes)}. Data: "

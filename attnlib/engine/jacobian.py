@@ -9,28 +9,25 @@ and gru of one layer (`select.plain`): back-propagation through time of all p at
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from attnlib.data.batching import Batch
+from attnlib.data.types import Example
 from attnlib.engine.attention import CELLS
-from attnlib.engine.operators import self_attentive
+from attnlib.engine.rows import self_attentive
 from attnlib.engine.select import plain
 from attnlib.models.encoders import Recurrent, reversal, turned
 from attnlib.models.regularise import Concat, Residual
+from attnlib.training.fitted import Fitted
 from attnlib.utils.device import measuring
 from attnlib.utils.errors import ConfigError
 from attnlib.utils.progress import bar
 
 PASS_TOKENS = 512
 """Padded positions of a batch whose states go backward one by one: a long text must not make short ones longer."""
-
-if TYPE_CHECKING:
-    from attnlib.data.batching import Batch
-    from attnlib.data.types import Example
-    from attnlib.training.fitted import Fitted
 
 
 def norm_jacobian(fitted: Fitted, examples: Iterable, *, batch_size: int = 64) -> list[np.ndarray]:
@@ -110,8 +107,15 @@ def by_loop(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
 
 
 def _recurrent(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
-    direction, own = _directions(model, embedded, mask)
-    encoder = model.encoder
+    encoder, regulariser = model.encoder, model.reader.regulariser
+    hidden = model.reader.encode(embedded, mask)
+    norm = hidden.norm(dim=-1, keepdim=True)
+    # h_p / ‖h_p‖: the encoder's part (B, T, H), and what the word itself adds (B, T, D)
+    direction = own = torch.where(norm > 0, hidden / norm, 0.0)
+    if isinstance(regulariser, Concat):
+        direction, own = direction.split([encoder.width, embedded.shape[-1]], -1)
+    elif not isinstance(regulariser, Residual):
+        own = torch.zeros_like(embedded)
     size = encoder.forwards[0].hidden_size
     norms, corner = sweep(encoder.forwards[0], embedded, direction[..., :size])
     if encoder.backwards:
@@ -122,16 +126,6 @@ def _recurrent(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
     # Where p = i both directions and the word itself meet: their vectors add before the norm is taken.
     norms.diagonal(dim1=1, dim2=2).copy_((corner + own).norm(dim=-1))
     return norms
-
-
-def _directions(model: nn.Module, embedded: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Unit vectors h_p / ‖h_p‖: the encoder's part (B, T, H), and what the word itself adds (B, T, D)."""
-    hidden = model.reader.encode(embedded, mask)
-    norm = hidden.norm(dim=-1, keepdim=True)
-    unit = torch.where(norm > 0, hidden / norm, 0.0)
-    if isinstance(model.reader.regulariser, Concat):
-        return unit.split([model.encoder.width, embedded.shape[-1]], -1)
-    return unit, unit if isinstance(model.reader.regulariser, Residual) else torch.zeros_like(embedded)
 
 
 def sweep(cell: nn.LSTM | nn.GRU, embedded: Tensor, seeds: Tensor) -> tuple[Tensor, Tensor]:

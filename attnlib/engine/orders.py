@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 
 def descending(scores: Tensor, units: Tensor) -> Tensor:
-    """(B, T) positions from the highest score to the lowest, those that are no units (B, T) last.
-
-    Equal scores keep the order of the text, so that an order never depends on padding.
-    """
+    """(B, T) positions from the highest score to the lowest, no units last; equal ones in the text's order."""
     first = torch.argsort(scores.double(), dim=1, descending=True, stable=True)
     idle = (~units).gather(1, first)
     second = torch.argsort(idle.to(torch.uint8), dim=1, stable=True)

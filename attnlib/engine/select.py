@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from attnlib.data.batching import Batch
 from attnlib.engine import attention
 from attnlib.engine.attention import CELLS, decode
-from attnlib.engine.operators import OPERATORS, Operator
 from attnlib.engine.orders import inverse
-from attnlib.engine.rows import Rows
-from attnlib.models.attention import Additive, Deep, Dot
+from attnlib.engine.rows import OPERATORS, Operator, Rows
+from attnlib.models.attention import Additive, Conv, Deep, Dot, Feat, Lin
 from attnlib.models.classifier import AttentionClassifier, JoinDecoder, Reader
 from attnlib.models.encoders import CNN, MLP, Layer, NoEncoder, Recurrent, Transformer
 from attnlib.models.projections import Projection
 from attnlib.models.regularise import Concat, MaskedWords, Regulariser, Residual, Tying
-from attnlib.models.scaling import Conv, Feat, Lin
-
-if TYPE_CHECKING:
-    from attnlib.data.batching import Batch
-    from attnlib.models.trace import Trace
-    from attnlib.training.fitted import Fitted
+from attnlib.models.trace import Trace
+from attnlib.training.fitted import Fitted
 
 OURS = {AttentionClassifier, Reader, Projection, JoinDecoder, Additive, Deep, Dot, Lin, Feat, Conv}
 OURS |= {NoEncoder, MLP, CNN, Recurrent, Transformer, Layer, Regulariser, Concat, Residual, Tying, MaskedWords}
@@ -52,11 +47,7 @@ def cheapest(model: nn.Module, operator: Operator) -> type[Rows]:
 
 
 class Pointwise(Rows):
-    """Encoders that read each word alone (none, mlp): removing words changes no other state and no other score.
-
-    What is left is the projection of the remaining scores: all prefixes and all single removals of a batch, without
-    running the model again, as at the attention level.
-    """
+    """Encoders that read each word alone (none, mlp): what is left is the projection of the remaining scores."""
 
     whole = True
 
@@ -173,10 +164,7 @@ class Windows(Rows):
         return features[..., 0] if self.query is None else self.attention(features, query)
 
     def _combined(self, texts: Tensor, scores: Tensor, values: Tensor, removed: Tensor) -> Tensor:
-        """Logits (R, K, C) float64 of scores (R, K, T) and values (R, K, T, ·): token logits or states.
-
-        Where nothing is left the weights, and so the context, are zero.
-        """
+        """Logits (R, K, C) float64 of scores (R, K, T) and values (R, K, T, ·): token logits or states."""
         alpha = self.trace.project(scores, self.batch.content[texts].unsqueeze(1) & ~removed)
         if self.trace.scale is not None:
             alpha = alpha * self.trace.scale[texts].unsqueeze(1)
@@ -224,11 +212,8 @@ class Windows(Rows):
 
 
 def plain(model: nn.Module) -> bool:
-    """Whether a flat model is made of modules that shortcuts know, whatever its config says.
-
-    Shortcuts take a model apart instead of calling it. So every module must be exactly of a known class, with no
-    hook and no `forward` of its own: an encoder or attention that somebody else wrote is run as it is.
-    """
+    """Whether a flat model is made of modules that shortcuts know, since these take it apart: each exactly of a
+    known class, without a hook or a `forward` of its own. What somebody else wrote is run as it is."""
     return isinstance(model, AttentionClassifier) and all(map(_known, model.modules()))
 
 

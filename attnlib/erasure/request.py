@@ -22,7 +22,7 @@ from torch import Tensor
 from attnlib import quirks as quirk_names
 from attnlib.engine import attention, orders
 from attnlib.engine.explainable import ATTENTION, operators
-from attnlib.engine.operators import OPERATORS
+from attnlib.engine.rows import OPERATORS
 from attnlib.engine.select import input_eraser
 from attnlib.models.trace import Trace
 from attnlib.rankings.scores import METHODS, Explainer

@@ -54,10 +54,7 @@ def raw_text(text: str, query: str | None = None) -> RawText:
 
 
 def word_spans(text: str) -> list[Span]:
-    """Where the words of a text are: runs without a blank, the signs at their ends apart ("!!!" is one).
-
-    Signs inside a run stay ("well-made", "3.5"). Where a script has no blanks, every character is a word.
-    """
+    """Runs without a blank, the signs at their ends apart ("!!!" is one); characters of Han and Kana are words."""
     spans: list[Span] = []
     for run in RUN.finditer(text):
         start, end = run.span()
@@ -228,7 +225,10 @@ class HFVectoriser(Vectoriser):
     def _encoded_one(self, example: Example, spans: list[Span], one: Any) -> EncodedPieces:
         ids = np.array(one.ids, dtype=np.int64)
         inside = np.array([s == 0 for s in one.sequence_ids], dtype=bool)
-        word = np.where(inside, _word_of_piece(one.offsets, spans), -1)
+        # the word that holds a piece's first character which is no blank; a blank alone belongs to the next word
+        ends, starts = np.array([end for _, end in spans]), np.array([start for start, _ in one.offsets])
+        word = np.minimum(np.searchsorted(ends, starts, side="right"), len(spans) - 1)
+        word = np.where(inside, word, -1)
         typed = "token_type_ids" in self.tokenizer.model_input_names
         types = np.array(one.type_ids, dtype=np.int64) if typed else None
         if not inside.any():
@@ -242,10 +242,3 @@ class HFVectoriser(Vectoriser):
         owners = np.where(word >= 0, np.searchsorted(units, word), -1)
         read = {"piece_ids": ids, "owners": owners, "types": types}
         return EncodedPieces(ids[first], np.ones(len(units), bool), units, example.label, None, None, **read)
-
-
-def _word_of_piece(offsets: Sequence[Span], spans: Sequence[Span]) -> np.ndarray:
-    """The word that holds a piece's first character which is no blank; a blank alone belongs to the next word."""
-    ends = np.array([end for _, end in spans])
-    starts = np.array([start for start, _ in offsets])
-    return np.minimum(np.searchsorted(ends, starts, side="right"), len(spans) - 1)

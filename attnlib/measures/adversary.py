@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -24,20 +23,18 @@ from torch import Tensor
 from attnlib import quirks as quirk_names
 from attnlib import stats
 from attnlib.config import ModelConfig, TrainConfig
+from attnlib.data.batching import Batch
+from attnlib.data.types import Corpus, Example
 from attnlib.measures.perturbation import with_attention
 from attnlib.models.projections import softmax
+from attnlib.models.trace import Trace
 from attnlib.stats.divergences import DIVERGENCES
 from attnlib.stats.divergences import torch_jsd as jsd
 from attnlib.stats.divergences import torch_tvd as tvd
 from attnlib.training.fit import fit
+from attnlib.training.fitted import Fitted
 from attnlib.utils.device import measuring
 from attnlib.utils.errors import ConfigError, one_of
-
-if TYPE_CHECKING:
-    from attnlib.data.batching import Batch
-    from attnlib.data.types import Corpus, Example
-    from attnlib.models.trace import Trace
-    from attnlib.training.fitted import Fitted
 
 ATTENTION_ALONE = ("embedding", "encoder", "scaling", "decoder")
 """Parts a frozen adversary keeps from its base: only attention may move (Meister et al. 2021, section 5)."""
@@ -92,11 +89,7 @@ def adversary(
 
 
 def compare(base: Fitted, adversary: Fitted, examples: Sequence[Example]) -> pd.DataFrame:
-    """How far an adversary is from its base, one row per text.
-
-    id, instance, length, label, prediction_base, prediction_adversary, tvd of outputs, jsd of attentions (nats),
-    right_base, right_adversary: 1 where the prediction is the label
-    """
+    """One row per text: both predictions, `tvd` of outputs, `jsd` of attentions (nats), 1 where each is right."""
     outputs, weights = _targets(base, examples)
     others, moved = _targets(adversary, examples)
     pairs = zip(weights, moved, strict=True)

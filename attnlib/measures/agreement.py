@@ -16,7 +16,6 @@ component of h_p, :math:`\|\partial h_p / \partial X_i\|_F`, gives nearly the sa
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -24,11 +23,9 @@ import pandas as pd
 from attnlib import stats
 from attnlib.engine.jacobian import full_jacobian, norm_jacobian
 from attnlib.rankings.scores import importance
+from attnlib.training.fitted import Fitted
 from attnlib.utils.errors import ConfigError, one_of
 from attnlib.utils.progress import bar
-
-if TYPE_CHECKING:
-    from attnlib.training.fitted import Fitted
 
 RESOLUTION = 1e-6
 """Changes of a probability are rounded to this: single precision cannot tell smaller ones from rounding."""
@@ -92,10 +89,7 @@ def agreement(alpha: np.ndarray, values: np.ndarray) -> dict[str, object]:
 
 
 def dispersion(values: np.ndarray) -> float:
-    r"""Normalised entropy :math:`\tilde H = H(g) / \ln n` of non-negative values, normalised to sum to one.
-
-    NaN for one value alone, and where all are zero: there is no distribution then.
-    """
+    r"""Normalised entropy :math:`\tilde H = H(g) / \ln n` of values; NaN for one alone, or all zero."""
     total = float(np.sum(values))
     if len(values) < 2 or not total > 0:
         return float("nan")
@@ -104,10 +98,7 @@ def dispersion(values: np.ndarray) -> float:
 
 def hidden_dispersion(fitted: Fitted, examples: Iterable) -> pd.DataFrame:
     """One row per hidden state: instance, length, position, value (normalised entropy of the influence on it),
-    own (the share of its own word) and even (the share each word would have if all counted equally).
-
-    All three are NaN for texts of one token and for states that no input moves: there are no shares.
-    """
+    own (the share of its own word) and even (1 / length); NaN where a text has one token or no input moves it."""
     examples = fitted.examples(examples)
     pieces = []
     for text, square in zip(_names(examples), norm_jacobian(fitted, examples), strict=True):

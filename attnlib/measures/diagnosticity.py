@@ -16,23 +16,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, count
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from attnlib.config import ModelConfig, TrainConfig
+from attnlib.data.batching import Batch
 from attnlib.data.types import Corpus, Example
+from attnlib.models.trace import Trace
 from attnlib.training.fit import cross_entropy, fit
+from attnlib.training.fitted import Fitted
 from attnlib.utils.device import resolve
 from attnlib.utils.errors import DataError, one_of
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from attnlib.data.batching import Batch
-    from attnlib.models.trace import Trace
-    from attnlib.training.fitted import Fitted
 
 GUIDES = ("none", "honest", "deceptive")
 """What attention is trained to: nothing besides the task, to find the decisive words, to stay off them."""
@@ -70,45 +66,31 @@ def shortcut(corpus: Corpus, seed: int = 0) -> Corpus:
     A test text gets the word of *another* class, which becomes its label: a decision that is right by that label
     follows the planted word, against all the other words.
     """
-    words, rng = made_up(corpus, NONCE), np.random.default_rng([seed, 2022])
+    numbered = (f"{NONCE[number % len(NONCE)]}{number}" for number in count())
+    free = (word for word in chain(NONCE, numbered) if word not in corpus.vocabulary.words)
+    words, rng = [next(free) for _ in corpus.classes], np.random.default_rng([seed, 2022])
     splits = ("train", "dev", "test")
     made = {name: plant(getattr(corpus, name), words, rng, against=name == "test") for name in splits}
     return replace(corpus, **made, known=None)
 
 
-def made_up(corpus: Corpus, stems: Sequence[str]) -> list[str]:
-    """A word per class that the corpus does not have: the first of the stems, then those with a number."""
-    numbered = (f"{stems[number % len(stems)]}{number}" for number in count())
-    free = (word for word in chain(stems, numbered) if word not in corpus.vocabulary.words)
-    return [next(free) for _ in corpus.classes]
-
-
 def plant(
-    examples: Iterable[Example],
-    words: Sequence[str],
-    rng: np.random.Generator,
-    *,
-    share: float = 1.0,
-    against: bool = False,
+    examples: Iterable[Example], words: Sequence[str], rng: np.random.Generator, *, against: bool
 ) -> tuple[Example, ...]:
-    """A share of the texts with the word of their class at a random place, which the rationale marks.
-
-    against   the word of another class instead, which becomes the label
-    """
+    """The texts with the word of their class (`against`: of another, then the label) at a random, marked place."""
     made = []
     for example in examples:
-        if share == 1 or rng.random() < share:
-            others = [c for c in range(len(words)) if c != example.label]
-            label = int(rng.choice(others)) if against else example.label
-            at, starts = int(rng.integers(len(example.tokens) + 1)), example.sentences
-            example = replace(
-                example,
-                tokens=(*example.tokens[:at], words[label], *example.tokens[at:]),
-                label=label,
-                rationale=tuple(i == at for i in range(len(example.tokens) + 1)),
-                sentences=None if starts is None else tuple(s + (s > at) for s in starts),
-            )
-        made.append(example)
+        others = [c for c in range(len(words)) if c != example.label]
+        label = int(rng.choice(others)) if against else example.label
+        at, starts = int(rng.integers(len(example.tokens) + 1)), example.sentences
+        planted = replace(
+            example,
+            tokens=(*example.tokens[:at], words[label], *example.tokens[at:]),
+            label=label,
+            rationale=tuple(i == at for i in range(len(example.tokens) + 1)),
+            sentences=None if starts is None else tuple(s + (s > at) for s in starts),
+        )
+        made.append(planted)
     return tuple(made)
 
 

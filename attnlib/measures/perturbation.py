@@ -9,7 +9,7 @@ With all attention on token t the output is p_t (Tutek & Šnajder 2020, eq. 9).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -17,20 +17,16 @@ import torch
 from torch import Tensor
 
 from attnlib import stats
+from attnlib.data.batching import Batch
+from attnlib.data.types import Example
+from attnlib.engine.explainable import Explainable
 from attnlib.hf import network as inside
 from attnlib.hf.classifier import HFClassifier
+from attnlib.models.trace import Trace
 from attnlib.stats.divergences import torch_tvd as tvd
+from attnlib.training.fitted import Fitted, Text
 from attnlib.utils.device import measuring
 from attnlib.utils.errors import one_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from attnlib.data.batching import Batch
-    from attnlib.data.types import Example
-    from attnlib.engine.explainable import Explainable
-    from attnlib.models.trace import Trace
-    from attnlib.training.fitted import Fitted, Text
 
 
 def decisions(fitted: Fitted, examples: Sequence[Example]) -> pd.DataFrame:
@@ -60,10 +56,7 @@ def uniform(mask: Tensor) -> Tensor:
 
 
 def permuted(alpha: Tensor, mask: Tensor, draws: int, *, seed: int, rows: Sequence[int] | None = None) -> Tensor:
-    """(B, draws, T): each text's weights shuffled over its own attended positions, `draws` times.
-
-    A text's draws depend on `seed` and its entry of `rows` (default: its place in the batch) alone.
-    """
+    """(B, draws, T): weights shuffled over attended positions, by `seed` and `rows` (default: 0, 1, …)."""
     allowed = mask.cpu().numpy()
     order = np.tile(np.arange(mask.shape[1]), (len(allowed), draws, 1))
     for b, row in enumerate(range(len(allowed)) if rows is None else rows):
@@ -124,11 +117,8 @@ def _swapped_inside(
 def attention_swaps(
     fitted: Fitted, examples: Sequence[Example], *, permutations: int = 10, seed: int = 0, batch_size: int = 256
 ) -> pd.DataFrame:
-    """Predictions with trained, uniform and permuted attention (Tutek & Šnajder 2020, Table 1).
-
-    One row per text and draw: id, instance, length, label, swap (trained | uniform | permuted), draw, prediction,
-    change (total variation distance to the trained output).
-    """
+    """Predictions with trained, uniform and permuted attention (Tutek & Šnajder 2020, Table 1), one row per text
+    and draw; `change` is the total variation distance to the trained output."""
     pieces = []
     for batch, trace in fitted.traces(examples, batch_size):
         swaps = {

@@ -14,18 +14,16 @@ clusters N serves every rank, since the bias of the estimate grows with it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from attnlib import stats
+from attnlib.data.types import Example
 from attnlib.measures.information import clusters, entropy_of, information, plugin
+from attnlib.training.fitted import Fitted
 from attnlib.utils.errors import ConfigError, DataError
-
-if TYPE_CHECKING:
-    from attnlib.data.types import Example
-    from attnlib.training.fitted import Fitted
 
 TINY = 1e-5
 """Weights up to this count as none when k is chosen (section 3.2.1)."""
@@ -103,10 +101,7 @@ def output_labels(logits: np.ndarray, n: int = OUTPUTS, seed: int = 0) -> np.nda
 
 def number_of_clusters(vectors: np.ndarray, counts: Sequence[int], seed: int = 0) -> tuple[int, np.ndarray]:
     """The largest N of `counts` whose clusters all hold two vectors or more, else the smallest, and its labels.
-
-    The paper asks for "the minimal value" with this property, which one cluster would have; a fine grid without
-    lone points, its purpose, needs the largest.
-    """
+    (The paper asks for "the minimal value", which one cluster would have; a fine grid needs the largest.)"""
     for n in sorted(counts, reverse=True):
         labels = clusters(vectors, n, seed=seed)
         if np.unique(labels, return_counts=True)[1].min() >= 2:

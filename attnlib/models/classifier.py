@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from attnlib.config import ModelConfig
-from attnlib.models.attention import ATTENTIONS, spread
+from attnlib.data.batching import Batch
+from attnlib.models.attention import ATTENTIONS, SCALINGS, spread
 from attnlib.models.bert import Bert
 from attnlib.models.encoders import ENCODERS
 from attnlib.models.projections import Projection
 from attnlib.models.regularise import REGULARISERS
-from attnlib.models.scaling import SCALINGS
 from attnlib.models.trace import Trace
-
-if TYPE_CHECKING:
-    from attnlib.data.batching import Batch
-
-
-def build_embedding(config: ModelConfig, n_ids: int, vectors: np.ndarray | None) -> nn.Embedding:
-    """Lookup table (n_ids, D), from N(0, 1) or from `vectors`, which lack the mask token of mlm, the last row."""
-    embedding = nn.Embedding(n_ids, config.embedding_size, padding_idx=0)
-    if vectors is not None:
-        with torch.no_grad():
-            embedding.weight[: len(vectors)] = torch.as_tensor(vectors, dtype=embedding.weight.dtype)
-            embedding.weight[0] = 0.0
-    return embedding
 
 
 class JoinDecoder(nn.Module):
@@ -109,7 +96,7 @@ class Classifier(nn.Module):
     """What the flat and the hierarchical classifier share: word vectors, query, decoder, losses.
 
     n_ids    rows of the lookup table: the vocabulary, and for mlm on words one more, the mask token
-    vectors  (n_ids, D) initial word vectors, or None for random ones
+    vectors  (n_ids, D) initial word vectors, without a row for the mask token, or None for random ones, N(0, 1)
     query    whether texts come with a query: a second encoder of the same kind reads it, attention sees its
              summary, and the decoder joins it with the context. (bert reads both texts with the same weights.)
     mask_id  id of the mask token of mlm; None: the last row
@@ -136,7 +123,12 @@ class Classifier(nn.Module):
             encoder, self.embedding = Bert.from_config(config)
             n_ids = self.embedding.num_embeddings
         else:
-            self.embedding = build_embedding(config, n_ids, vectors)
+            self.embedding = nn.Embedding(n_ids, config.embedding_size, padding_idx=0)
+            if vectors is not None:
+                with torch.no_grad():
+                    weight = self.embedding.weight
+                    weight[: len(vectors)] = torch.as_tensor(vectors, dtype=weight.dtype)
+                    weight[0] = 0.0
             encoder = ENCODERS[config.encoder](config, self.embedding.embedding_dim)
             if query:
                 self.query_encoder = ENCODERS[config.encoder](config, self.embedding.embedding_dim)

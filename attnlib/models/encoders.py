@@ -108,6 +108,8 @@ def turned(values: Tensor, turn: Tensor) -> Tensor:
     return values.flatten(0, 1).index_select(0, rows.flatten()).view(values.shape)
 
 
+@ENCODERS.register("lstm")
+@ENCODERS.register("gru")
 class Recurrent(nn.Module):
     """Layers of an LSTM or GRU, in one or two directions; real positions come first in a row.
 
@@ -115,18 +117,14 @@ class Recurrent(nn.Module):
     reads layer l from the left and `backwards[l]` its real positions from the right; both start at the text.
     """
 
-    def __init__(self, kind: str, input_size: int, width: int, layers: int = 1, bidirectional: bool = True) -> None:
+    def __init__(self, config: ModelConfig, input_size: int) -> None:
         super().__init__()
-        cell = {"lstm": nn.LSTM, "gru": nn.GRU}[kind]
-        size = width // 2 if bidirectional else width
-        self.width = width
-        sizes = [input_size] + [width] * (layers - 1)
+        cell = nn.GRU if config.encoder == "gru" else nn.LSTM
+        self.width = config.hidden_size
+        size = self.width // 2 if config.bidirectional else self.width
+        sizes = [input_size] + [self.width] * (config.layers - 1)
         self.forwards = nn.ModuleList(cell(n, size, batch_first=True) for n in sizes)
-        self.backwards = nn.ModuleList(cell(n, size, batch_first=True) for n in sizes if bidirectional)
-
-    @classmethod
-    def from_config(cls, config: ModelConfig, input_size: int) -> Recurrent:
-        return cls(config.encoder, input_size, config.hidden_size, config.layers, config.bidirectional)
+        self.backwards = nn.ModuleList(cell(n, size, batch_first=True) for n in sizes if config.bidirectional)
 
     def forward(self, embedded: Tensor, mask: Tensor) -> Tensor:
         hidden = embedded
@@ -147,10 +145,6 @@ class Recurrent(nn.Module):
             return final
         half = self.width // 2
         return torch.cat([final[:, :half], hidden[:, 0, half:]], -1)
-
-
-ENCODERS.register("lstm")(Recurrent.from_config)
-ENCODERS.register("gru")(Recurrent.from_config)
 
 
 def positions(length: int, width: int, like: Tensor) -> Tensor:

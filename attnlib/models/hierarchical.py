@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from attnlib.data.batching import Batch
 from attnlib.models.classifier import Classifier, Reader, Readout
 from attnlib.models.encoders import ENCODERS
 from attnlib.models.trace import Trace
-
-if TYPE_CHECKING:
-    from attnlib.data.batching import Batch
 
 
 @dataclass(frozen=True)
@@ -116,7 +113,7 @@ class HierarchicalClassifier(Classifier):
         """One pass. `embedded` (B, T, D) replaces the lookup. The Trace is that of the sentence level."""
         embedded = self.embed(batch) if embedded is None else embedded
         query = self.query_vector(batch)
-        plan = self.layout(batch)
+        plan = layout(batch.mask, batch.sentences)
         words = self._word_level(plan, batch, embedded, query)
         content = words.mask.any(1).view(len(batch.ids), plan.sentences)
         vectors = words.context.view(*content.shape, -1)
@@ -125,10 +122,6 @@ class HierarchicalClassifier(Classifier):
         reading = self.sentence.read(None, vectors, exists, content, query)
         decided = self.decoded(reading.context, query) | {"words": words, "positions": plan.positions}
         return self.sentence.trace(reading, mask=content, embedded=vectors, **decided)
-
-    def layout(self, batch: Batch) -> Layout:
-        """How the texts of a batch fall into sentences."""
-        return layout(batch.mask, batch.sentences)
 
     def _word_level(self, plan: Layout, batch: Batch, embedded: Tensor, query: Tensor | None) -> Trace:
         mask, content = plan.rows(batch.mask), plan.rows(batch.content)
@@ -155,7 +148,7 @@ class HierarchicalClassifier(Classifier):
         return unstacked(words.hidden, positions), unstacked(words.embedded, positions)
 
     def encoded(self, embedded: Tensor, batch: Batch) -> Tensor:
-        plan = self.layout(batch)
+        plan = layout(batch.mask, batch.sentences)
         rows, mask = plan.rows(embedded), plan.rows(batch.mask)
         groups = like_lengths(mask)
         hidden = [self.word.encoder(rows[g, :width], mask[g, :width]) for g, width in groups]

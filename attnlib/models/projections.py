@@ -93,10 +93,7 @@ def gumbel(scores: Tensor, mask: Tensor | None = None, tau: float = 0.8, noise: 
 
 
 def _below_top(scores: Tensor, mask: Tensor | None, reach: float) -> Tensor:
-    """Scores relative to the row's best, cut off beyond `reach` below it, where a sparse projection gives zero.
-
-    So sums of huge scores stay exact, and infinities out.
-    """
+    """Scores relative to the row's best, cut off where a sparse projection gives zero: huge ones stay exact."""
     floor = torch.finfo(scores.dtype).min
     known = scores if mask is None else scores.masked_fill(~mask, floor)
     shifted = (known - known.detach().amax(-1, keepdim=True)).clamp_min(-2 * reach)

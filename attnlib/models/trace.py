@@ -79,10 +79,7 @@ class Trace:
     def token_logits(self) -> Tensor:
         """(B, T, C) v_i = W h_i, for a linear decoder."""
         if self.weight is None:
-            raise ValueError(
-                "token_logits need a linear decoder; this model joins context and query before its output. "
-                "Use trace.decode on contexts instead."
-            )
+            raise ValueError("token_logits need a linear decoder. Use trace.decode on contexts.")
         return self.hidden @ self.weight.T
 
     @property

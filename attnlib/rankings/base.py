@@ -5,18 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
+from attnlib.data.batching import Batch
+from attnlib.engine.explainable import Answers, Explainable
 from attnlib.hf.network import per_word
 from attnlib.models.trace import Trace
 from attnlib.utils.registry import Registry
-
-if TYPE_CHECKING:
-    from attnlib.data.batching import Batch
-    from attnlib.engine.explainable import Answers, Explainable
 
 Run = Callable[..., Tensor] | None
 LEVELS = ("input", "hidden")

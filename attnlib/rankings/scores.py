@@ -9,25 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from attnlib import quirks as quirk_names
+from attnlib.data.batching import Batch
 from attnlib.engine import attention
-from attnlib.engine.explainable import ATTENTION, explained
+from attnlib.engine.explainable import ATTENTION, Answers, Explainable, explained
 from attnlib.engine.select import input_eraser
 from attnlib.models.trace import Trace
 from attnlib.rankings.base import LEVELS, METHODS, TARGETS, Case, has_self_attention, method, normalised
 from attnlib.utils.device import measuring
 from attnlib.utils.errors import ConfigError, one_of
 from attnlib.utils.progress import bar
-
-if TYPE_CHECKING:
-    from attnlib.data.batching import Batch
-    from attnlib.engine.explainable import Answers, Explainable
 
 ROUNDINGS = 8
 """Units in the last place of a logit that two ways of computing it may differ by."""
@@ -128,7 +125,7 @@ class Explainer:
 def omission(case: Case, operator: str | None = None) -> Tensor:
     """word omission: p(ŷ | x) - p(ŷ | x without x_i), signed (Chrysostomou & Aletras 2021)
 
-    operator: how a word is removed at the input level, `pad` by default; see `attnlib.engine.operators`.
+    operator: how a word is removed at the input level, `pad` by default; see `attnlib.engine.rows`.
     """
     return _drop(case, operator, "pad")
 
@@ -153,20 +150,15 @@ def _drop(case: Case, operator: str | None, default: str) -> Tensor:
             )
         operator = ATTENTION
     if operator == ATTENTION and isinstance(case.trace, Trace):
-        logits = attention.single_logits(case.trace, reproject=_again(case.trace))
+        # A sparse projection moves its threshold when a position goes. Renormalising does the same for a softmax,
+        # and is all there is for weights with noise that was drawn once.
+        trace = case.trace
+        same = torch.allclose(trace.project(trace.scores, trace.mask), trace.alpha, atol=1e-5)
+        logits = attention.single_logits(trace, reproject=same and not trace.exponential)
     else:
         logits = input_eraser(case.fitted, case.batch, case.trace, operator or default).singles()
     drop = whole - case.explained(logits)
     return drop.masked_fill(drop.abs() <= _rounding(case, whole), 0.0)
-
-
-def _again(trace: Trace) -> bool:
-    """Whether to project what remains: a sparse projection moves its threshold when a position goes.
-
-    Renormalising does the same for a softmax, and is all there is for weights with noise that was drawn once.
-    """
-    known = trace.project(trace.scores, trace.mask)
-    return not trace.exponential and torch.allclose(known, trace.alpha, atol=1e-5)
 
 
 def _rounding(case: Case, whole: Tensor) -> Tensor:

@@ -94,10 +94,7 @@ class Effect:
         return self if self.again is None or level == LEVEL or math.isnan(self.low) else self.again(level)
 
     def needed(self, target: float, level: float = LEVEL, most: int = 1000) -> tuple[int, int] | None:
-        """Total trainings and texts that would separate this estimate from `target`, if it stays; None: too many.
-
-        Trainings are added first, since they need no new texts; then texts grow along with them.
-        """
+        """Trainings (added first) and texts that would separate this from `target`, if it stays; or None."""
         gap = abs(self.estimate - target)
         if not (gap > 0 and self.from_trainings >= 0):  # both parts of the variance are known, or none
             return None

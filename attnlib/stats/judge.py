@@ -38,10 +38,7 @@ def holds(low: float, high: float, direction: Direction, border: float = 0.0) ->
 
 @dataclass(frozen=True)
 class Decision:
-    """What became of a statement: `holds`, and the least favourable case with the interval that decided.
-
-    level  of that interval; `missing` names the cases without a value, which leave a statement about each open
-    """
+    """`holds`, the least favourable case with the interval (of `level`) that decided, cases without a value."""
 
     holds: bool | None
     case: str

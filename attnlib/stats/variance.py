@@ -48,10 +48,7 @@ class Cell:
 def lean(
     frame: pd.DataFrame, names: Sequence[str], training: str | None = None, text: str | None = None
 ) -> pd.DataFrame:
-    """What an interval reads of a frame: the columns `names`, those of its sample, and the values.
-
-    Names become categories and texts numbers, once, so that what follows compares small integers.
-    """
+    """What an interval reads of a frame, names as categories and texts as numbers: small integers to compare."""
     sample = [k for k in (training, text) if k is not None]
     if absent := [c for c in (*names, *sample, "value") if c not in frame]:
         raise DataError(f"The frame lacks the columns {absent}; it has {list(frame.columns)}.")

@@ -240,7 +240,8 @@ class Table:
     def _side_by_side(self, results: Any, columns: Mapping[str, Column]) -> pd.DataFrame:
         """Quantities of this run as columns, one row per group, with the counts of the first that has an interval.
 
-        What it does not count (trainings, where only texts are a sample) has no column. Holm's p stands next to a difference, and what the paper prints next to ours.
+        What is not counted (trainings, where texts alone are a sample) has no column. Holm's p stands next to a
+        difference, and what the paper prints next to ours.
         """
         by, made, counts = list(self.by), [], []
         for name, column in columns.items():

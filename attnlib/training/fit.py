@@ -154,13 +154,15 @@ class _Run:
         """Train, stop early, restore the best epoch."""
         rows: list[dict[str, Any]] = []
         best, kept = 0, {}
+        frozen = {name for name, p in self.model.named_parameters() if not p.requires_grad}
         with bar("fit", total=self.config.epochs, unit="epoch") as line, self.optimisers.attached():
             for number in range(self.config.epochs):
                 start = time.perf_counter()
                 row = {"epoch": number + 1, **self.epoch(number + 1), **self.dev_scores()}
                 row |= {"learning_rate": self.optimisers.groups[0]["lr"], "best": False}
                 if not rows or self.score(row) > self.score(rows[best]):
-                    best, kept = number, self.snapshot()
+                    best, state = number, self.model.state_dict()
+                    kept = {name: value.detach().clone() for name, value in state.items() if name not in frozen}
                 elif self.config.schedule == "plateau":
                     for group in self.optimisers.groups:
                         group["lr"] *= 0.5
@@ -231,11 +233,6 @@ class _Run:
             return -row["loss" if self.config.monitor == "train_loss" else "dev_loss"], 0.0
         name = "dev_f1_macro" if self.config.monitor == "f1" else f"dev_{self.config.monitor}"
         return row[name], -row["dev_loss"]
-
-    def snapshot(self) -> dict[str, Tensor]:
-        """Copies of what training changes."""
-        frozen = {name for name, p in self.model.named_parameters() if not p.requires_grad}
-        return {k: v.detach().clone() for k, v in self.model.state_dict().items() if k not in frozen}
 
 
 def _history(rows: list[dict[str, Any]]) -> pd.DataFrame:

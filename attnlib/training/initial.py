@@ -56,10 +56,7 @@ def initial_model(
 
 @torch.no_grad()
 def warm(fitted: Fitted, source: Fitted, parts: Iterable[str] = PARTS) -> tuple[str, ...]:
-    """Copy parameters of the named parts of `source` where name and shape agree; notes on what was left out.
-
-    Word tables are copied where both models have the same vocabulary.
-    """
+    """Copy parameters of these parts of `source` where name, shape and vocabulary agree; notes on the others."""
     parts = tuple(parts)
     for part in parts:
         one_of("part in warm_parts", part, PARTS)
@@ -90,8 +87,7 @@ def warm(fitted: Fitted, source: Fitted, parts: Iterable[str] = PARTS) -> tuple[
 def known_states(fitted: Fitted, encoded: Sequence[Encoded]) -> Callable[[Batch], dict[str, Tensor]]:
     """Hidden states of a frozen encoder, read once: batches of these texts -> `hidden` (B, T, H), zero at padding.
 
-    Where the states are not constant (bert has dropout inside; the second encoder of a hierarchical model reads
-    what attention chose), or take too much memory, nothing is known: {}.
+    {} where they take too much memory or are not constant: bert has dropout, and a HAN reads what it attended to.
     """
     config, model, texts = fitted.model_config, fitted.model, len(encoded)
     lengths = np.array([len(text) for text in encoded], dtype=np.int64)

@@ -72,10 +72,7 @@ class RowAdam(Optimizer):
 
 
 class Optimisers:
-    """Fused Adam, and RowAdam for word tables under lazy updates; frozen parts get no gradients.
-
-    Word tables give sparse gradients, so that the backward pass and clipping touch the batch's words alone.
-    """
+    """Fused Adam, and RowAdam for word tables under lazy updates; their gradients are sparse."""
 
     def __init__(self, model: nn.Module, config: TrainConfig) -> None:
         freeze(model, config)
@@ -96,6 +93,7 @@ class Optimisers:
             raise ConfigError(
                 f"Nothing is left to train: freeze={config.freeze}. Free a part, or ask for epochs=0."
             )
+        self.groups = [group for optimiser in self.all for group in optimiser.param_groups]
         self.parameters = [p for group in self.groups for p in group["params"]]
 
     @contextmanager
@@ -133,11 +131,6 @@ class Optimisers:
                 table.weight.grad = table.weight.grad.coalesce().to_dense()
         for optimiser in self.all:
             step(optimiser)
-
-    @property
-    def groups(self) -> list[dict]:
-        """The groups of parameters of all optimisers."""
-        return [group for optimiser in self.all for group in optimiser.param_groups]
 
 
 def parameter_groups(model: nn.Module, config: TrainConfig) -> list[dict]:

@@ -54,7 +54,10 @@ def save(fitted: Fitted, folder: str | Path) -> Path:
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir()) and not (folder / INDEX).exists()):
         raise DataError(f"{folder} holds something else than a saved model. Give a new or empty folder.")
     index = {name: getattr(fitted, name) for name in ("model_config", "train_config", *PLAIN)}
-    index |= {"version": VERSION, "architecture": _network_config(fitted)}
+    index |= {"version": VERSION, "architecture": None}
+    if fitted.model_config.encoder == "bert":  # its weights are saved here: its own files are no longer needed
+        network = fitted.model.encoder.network
+        index["architecture"] = json.loads(network.config.to_json_string(use_diff=False))
     index["dtype"] = str(next(fitted.model.parameters()).dtype).removeprefix("torch.")
     _check_modules(fitted, index["architecture"])
     temporary = None
@@ -88,7 +91,13 @@ def load(folder: str | Path, device: str) -> dict[str, Any]:
     broken = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError, SafetensorError)
     folder, chosen = user_path(folder), resolve(device)
     try:
-        index = _index(folder)
+        if not (folder / INDEX).is_file():
+            raise DataError(f"{INDEX} is missing.")
+        values = _read(folder / INDEX)
+        version = values.get("version") if isinstance(values, dict) else None
+        if version != VERSION:
+            raise DataError(f"{INDEX} has format version {version!r}; this attnlib reads version {VERSION}.")
+        index = SavedModel(**values)
         for name, expected in index.sha256.items():
             if not (folder / name).is_file():
                 raise DataError(f"{name} is missing.")
@@ -126,23 +135,6 @@ def _check_modules(fitted: Fitted, network: dict[str, Any] | None) -> None:
                 f"This model cannot be saved: {name} is {came}, and its ModelConfig makes {fits}. Register your "
                 "own part and name it in the ModelConfig, then train again."
             )
-
-
-def _index(folder: Path) -> SavedModel:
-    if not (folder / INDEX).is_file():
-        raise DataError(f"{INDEX} is missing.")
-    values = _read(folder / INDEX)
-    version = values.get("version") if isinstance(values, dict) else None
-    if version != VERSION:
-        raise DataError(f"{INDEX} has format version {version!r}; this attnlib reads version {VERSION}.")
-    return SavedModel(**values)
-
-
-def _network_config(fitted: Fitted) -> dict[str, Any] | None:
-    """How a pretrained encoder is built: its weights are saved here, so its own files are no longer needed."""
-    if fitted.model_config.encoder != "bert":
-        return None
-    return json.loads(fitted.model.encoder.network.config.to_json_string(use_diff=False))
 
 
 def _write(path: Path, values: Any) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from attnlib.engine import operators
+from attnlib.engine.rows import OPERATORS
 from attnlib.erasure.flips import fraction_to_flip, top_token_flips
 from attnlib.erasure.request import Erasure, ranked
 from attnlib.rankings.scores import importance
@@ -136,7 +136,7 @@ def test_pad_means_the_same_to_words_of_flat_and_of_hierarchical_models(encoder)
     batch = naive.single(nested, text)
     removed = torch.zeros_like(batch.mask)
     removed[0, [0, 3, 4]] = True
-    one, other = (operators.pad(m, nested.vectoriser)(batch, removed) for m in (nested.model, flat))
+    one, other = (OPERATORS["pad"](m, nested.vectoriser)(batch, removed) for m in (nested.model, flat))
     with torch.no_grad():
         words = nested.model(one).words
         alone = flat.encoder(nested.model.embed(other), other.mask)
@@ -150,7 +150,7 @@ def test_self_attention_leaves_out_what_was_padded(name):
     batch = naive.single(fitted, zoo.texts(fitted, 1)[0])
     removed = torch.zeros_like(batch.mask)
     removed[0, [1, 3, 4, 5]] = True  # a word of the first sentence, and all of the second
-    erased = operators.pad(fitted.model, fitted.vectoriser)(batch, removed)
+    erased = OPERATORS["pad"](fitted.model, fitted.vectoriser)(batch, removed)
     with torch.no_grad():
         embedded = fitted.model.embed(erased)
         found = fitted.model(erased, embedded)

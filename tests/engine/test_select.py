@@ -10,8 +10,7 @@ import torch
 from torch import nn
 
 from attnlib.engine import jacobian, orders, rows
-from attnlib.engine.operators import OPERATORS, Operator
-from attnlib.engine.rows import Rows
+from attnlib.engine.rows import OPERATORS, Operator, Rows
 from attnlib.engine.select import Pointwise, Windows, cheapest, input_eraser
 from attnlib.erasure.flips import erasure_curves
 from attnlib.models.attention import Dot

@@ -19,27 +19,20 @@ WIDTH = 8
 TINY: dict[str, Any] = {"embedding_size": WIDTH, "hidden_size": WIDTH, "kernel_sizes": (1, 3), "attention_size": 6}
 
 
-def make_batch(
-    lengths: Sequence[int] = (9, 1, 6, 4, 0, 7),
-    *,
-    boundaries: bool = True,
-    width: int | None = None,
-    n_ids: int = N_IDS,
-    seed: int = 0,
-) -> Batch:
+def make_batch(lengths: Sequence[int] = (9, 1, 6, 4, 0, 7), *, boundaries: bool = True) -> Batch:
     """Random texts of so many words, with a start and an end token the encoder reads and attention does not.
 
     The label is whether word 4 stands in the text; every text has one to three sentences and a query.
     """
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(0)
     extra = 2 if boundaries else 0
-    width = max(1, max(lengths) + extra) if width is None else width
+    width = max(1, max(lengths) + extra)
     ids, mask, content, words, sentences = (torch.zeros(len(lengths), width, dtype=torch.long) for _ in range(5))
     words -= 1
     labels = torch.zeros(len(lengths), dtype=torch.long)
     query, query_mask = torch.zeros(len(lengths), 5, dtype=torch.long), torch.zeros(len(lengths), 5)
     for row, n in enumerate(lengths):
-        text = torch.randint(5, n_ids - 1, (n,), generator=generator)
+        text = torch.randint(5, N_IDS - 1, (n,), generator=generator)
         labels[row] = row % 2
         if n and row % 2:
             text[n // 2] = 4
@@ -54,7 +47,7 @@ def make_batch(
         cuts[:1] = 0
         sentences[row, : n + extra] = cuts.cumsum(0).clamp_max(2)
         q = 1 + row % 5
-        query[row, :q] = torch.randint(4, n_ids - 1, (q,), generator=generator)
+        query[row, :q] = torch.randint(4, N_IDS - 1, (q,), generator=generator)
         query_mask[row, :q] = 1
     rows = torch.arange(len(lengths))
     return Batch(

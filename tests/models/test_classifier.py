@@ -1,13 +1,15 @@
-"""What the classifier refuses, and its corners: vectors, missing queries, empty texts, unpadded neighbours."""
+"""The corners of both classifiers: vectors, missing queries, empty texts, sentences, precision."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
 import torch
 
-from attnlib.config import ATTENTIONS, ENCODERS, SCALINGS, ModelConfig
-from attnlib.models import attention, build_model, encoders, hierarchical, scaling
+from attnlib.config import ATTENTIONS, ENCODERS, PROJECTIONS, SCALINGS, ModelConfig
+from attnlib.models import attention, build_model, encoders, hierarchical, projections
 from attnlib.models.classifier import Readout
 from tests.models.helpers import N_IDS, TINY, WIDTH, config_of, make_batch
 
@@ -15,7 +17,8 @@ from tests.models.helpers import N_IDS, TINY, WIDTH, config_of, make_batch
 def test_registries_hold_the_names_of_the_config():
     assert {*encoders.ENCODERS, "bert"} == set(ENCODERS)
     assert set(attention.ATTENTIONS) == set(ATTENTIONS)
-    assert {*scaling.SCALINGS, "none"} == set(SCALINGS)
+    assert {*attention.SCALINGS, "none"} == set(SCALINGS)
+    assert set(projections.PROJECTIONS) == set(PROJECTIONS)
 
 
 def test_vectors_are_taken_and_padding_stays_zero():
@@ -53,7 +56,7 @@ def test_sentences_in_groups_of_like_length_are_read_as_all_at_once(encoder, sca
     )
     model.double().eval()
     batch = make_batch((150, 40, 0, 9, 60, 1))
-    assert len(hierarchical.like_lengths(model.layout(batch).rows(batch.mask))) > 2
+    assert len(hierarchical.like_lengths(hierarchical.layout(batch.mask, batch.sentences).rows(batch.mask))) > 2
 
     def read():
         embedded = model.embed(batch).detach().requires_grad_()
@@ -109,3 +112,39 @@ def test_mixed_precision_keeps_weights_on_the_simplex(projection, hierarchical):
     torch.testing.assert_close(trace.token_alpha.sum(1), torch.tensor([1.0, 1.0, 0.0]), rtol=0, atol=1e-5)
     loss.backward()
     assert all(p.grad.isfinite().all() for p in model.parameters())
+
+
+def test_hierarchical_on_two_sentences_by_hand():
+    """Without an encoder, every number of a HAN can be written down: `a b c . d e` as (a b c .)(d e)."""
+    config = ModelConfig(encoder="none", attention="additive", hierarchical=True, **TINY)
+    torch.manual_seed(0)
+    model = build_model(config, N_IDS, 2).double().eval()
+    batch = make_batch((6, 2), boundaries=False)
+    batch.sentences[0] = torch.tensor([0, 0, 0, 0, 1, 1])
+    batch.sentences[1, :2] = 0
+    trace = model(batch)
+    e = model.embedding(batch.ids[0])
+
+    def pool(attention, vectors):
+        scores = [
+            (attention.out.weight[0] @ (attention.key.weight @ v + attention.key.bias).tanh()).item()
+            for v in vectors
+        ]
+        total = sum(math.exp(a) for a in scores)
+        alpha = [math.exp(a) / total for a in scores]
+        return alpha, sum(a * v for a, v in zip(alpha, vectors, strict=True))
+
+    first, c_first = pool(model.word.attention, e[:4])
+    second, c_second = pool(model.word.attention, e[4:])
+    alpha, context = pool(model.sentence.attention, [c_first, c_second])
+    torch.testing.assert_close(trace.alpha[0], torch.tensor(alpha, dtype=torch.float64))
+    torch.testing.assert_close(trace.words.alpha[0], torch.tensor(first, dtype=torch.float64))
+    torch.testing.assert_close(trace.words.alpha[1, :2], torch.tensor(second, dtype=torch.float64))
+    torch.testing.assert_close(trace.context[0], context)
+    torch.testing.assert_close(trace.logits[0], model.decoder.weight @ context + model.decoder.bias)
+    expected = [alpha[0] * a for a in first] + [alpha[1] * a for a in second]
+    torch.testing.assert_close(trace.token_alpha[0], torch.tensor(expected, dtype=torch.float64))
+    # The second text has one sentence: its weight is one, and its second row is empty.
+    assert trace.mask.tolist() == [[True, True], [True, False]]
+    assert trace.alpha[1].tolist() == [1.0, 0.0]
+    assert trace.positions.tolist() == [[0, 1, 2, 3, 4, 5], [0, 1, -1, -1, -1, -1]]

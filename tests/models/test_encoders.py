@@ -71,7 +71,8 @@ def gru_by_hand(cell, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
 @pytest.mark.parametrize("layers", [1, 2])
 def test_recurrent_against_a_loop(kind, by_hand, bidirectional, layers):
     embedded, mask = random_text()
-    encoder = Recurrent(kind, D, H, layers, bidirectional).double()
+    config = ModelConfig(encoder=kind, hidden_size=H, layers=layers, bidirectional=bidirectional)
+    encoder = Recurrent(config, D).double()
     hidden = encoder(embedded, mask)
     for row, n in enumerate(mask.sum(1).tolist()):
         states = list(embedded[row, :n])

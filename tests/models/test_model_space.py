@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import pytest
 import torch
 from torch.nn import functional as F
 
-from attnlib.config import ENCODERS, PARTS, ModelConfig
+from attnlib.config import PARTS
 from attnlib.models import build_model
-from attnlib.utils.errors import ConfigError
 from tests.models.helpers import N_IDS, SPACE, alone, config_of, make_batch, padded, pairwise_cover
 
 COVER = list(pairwise_cover())
@@ -35,30 +32,6 @@ def model_of(choice, seed: int = 0, **options):
 
 
 every = pytest.mark.parametrize("choice", CHOICES, ids=name)
-
-
-DEFAULTS = {part: values for part, values in SPACE.items() if part != "query"} | {"encoder": ENCODERS}
-IMPOSSIBLE = [
-    {"encoder": "none", "regulariser": "mlm"},
-    {"encoder": "mlp", "regulariser": "mlm"},
-    {"encoder": "bert", "hierarchical": True},
-]
-"""No neighbours to guess a word from; no encoder of words over sentence vectors."""
-
-
-def test_any_two_parts_combine_on_defaults():
-    batch = make_batch()
-    for one, other in combinations(DEFAULTS, 2):
-        for choice in ({one: a, other: b} for a in DEFAULTS[one] for b in DEFAULTS[other]):
-            if choice in IMPOSSIBLE:
-                with pytest.raises(ConfigError, match="Use"):
-                    ModelConfig(**choice)
-                continue
-            config = ModelConfig(**choice)
-            if config.encoder != "bert":  # its sizes are those of its files
-                model = build_model(config, N_IDS, 2).train()
-                trace = model(batch)
-                assert sum(model.regularisation(trace, batch).values(), trace.logits.sum()).isfinite(), choice
 
 
 @every

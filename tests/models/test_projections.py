@@ -6,20 +6,12 @@ import entmax as library
 import pytest
 import torch
 
-from attnlib.config import PROJECTIONS as NAMES
 from attnlib.config import ModelConfig
 from attnlib.models.projections import PROJECTIONS, Projection, entmax, sparsegen, sparsemax
-from attnlib.utils.errors import UnknownName
 
 OPTIONS = [("softmax", {}), ("sparsemax", {}), ("sparsegen", {"lam": -2.0}), ("sparsegen", {"lam": 0.9})]
 OPTIONS += [("entmax", {"alpha": a}) for a in (1.0, 1.05, 1.5, 1.8, 2.0, 2.5)] + [("gumbel", {"tau": 0.3})]
 every = pytest.mark.parametrize(("name", "options"), OPTIONS, ids=lambda x: str(x))
-
-
-def test_every_name_of_the_config_is_registered():
-    assert set(PROJECTIONS) == set(NAMES)
-    with pytest.raises(UnknownName, match="Did you mean 'sparsemax'"):
-        PROJECTIONS["sparsmax"]
 
 
 @every

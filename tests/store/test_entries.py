@@ -16,7 +16,6 @@ from attnlib.store.tasks import to_parquet
 from tests.grid_tasks import squares
 
 KEY = "ab" * 32
-OTHER = "cd" * 32
 
 
 def files(value: float = 1.0) -> dict[str, bytes]:

@@ -1,13 +1,21 @@
-"""A corpus, and one small model of every kind trained on it."""
+"""A corpus, and one small model of every kind, quickly trained on it."""
 
 from __future__ import annotations
 
 import pytest
 
+from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import Corpus, load_corpus
 from attnlib.training.fit import fit
 from attnlib.training.fitted import Fitted
-from tests.training.small import MODELS, QUICK
+
+MODELS = {
+    "lstm": ModelConfig(embedding_size=12, hidden_size=12),
+    "tasc": ModelConfig(encoder="cnn", embedding_size=12, hidden_size=12, scaling="conv", projection="sparsemax"),
+    "mlm": ModelConfig(encoder="gru", embedding_size=12, hidden_size=12, regulariser="mlm", attention="dot"),
+    "han": ModelConfig(encoder="mlp", embedding_size=12, hidden_size=12, hierarchical=True),
+}
+QUICK = TrainConfig(epochs=1, learning_rate=1e-2, device="cpu")
 
 
 @pytest.fixture(scope="module")

@@ -51,15 +51,6 @@ def test_the_test_texts_are_never_read(corpus):
     assert fit(replace(corpus, test=()), SMALL, QUICK) == fit(corpus, SMALL, QUICK)
 
 
-def test_the_best_epoch_is_kept(corpus):
-    config = TrainConfig(epochs=6, learning_rate=0.05, monitor="loss", patience=None, device="cpu")
-    fitted = fit(corpus, SMALL, config)
-    best = fitted.history["dev_loss"].idxmin()
-    assert best < len(fitted.history) - 1, "this rate overfits; otherwise the test shows nothing"
-    assert fitted.history["best"].idxmax() == best
-    assert fitted.evaluate(corpus.dev)["loss"] == pytest.approx(fitted.history["dev_loss"][best], abs=1e-6)
-
-
 def test_plateau_halves_the_rate_after_an_epoch_without_gain(corpus):
     config = TrainConfig(
         epochs=7, learning_rate=0.05, monitor="loss", patience=None, schedule="plateau", device="cpu"
@@ -76,11 +67,15 @@ def test_plateau_halves_the_rate_after_an_epoch_without_gain(corpus):
 
 @pytest.mark.parametrize("monitor", ["loss", "accuracy", "f1", "auc", "train_loss"])
 def test_every_monitor_picks_its_best_epoch(corpus, monitor):
-    config = TrainConfig(epochs=4, learning_rate=0.03, monitor=monitor, patience=None, device="cpu")
-    history = fit(corpus, SMALL, config).history
+    config = TrainConfig(epochs=6, learning_rate=0.05, monitor=monitor, patience=None, device="cpu")
+    fitted = fit(corpus, SMALL, config)
+    history = fitted.history
     column = {"loss": "dev_loss", "f1": "dev_f1_macro", "train_loss": "loss"}.get(monitor, f"dev_{monitor}")
     kept = history.loc[history["best"], column].item()
     assert kept == (history[column].min() if "loss" in monitor else history[column].max())
+    loss = history.loc[history["best"], "dev_loss"].item()
+    assert fitted.evaluate(corpus.dev)["loss"] == pytest.approx(loss, abs=1e-6), "this model is kept"
+    assert monitor != "loss" or not history["best"].iloc[-1], "this rate overfits; else the test shows nothing"
 
 
 def test_no_epochs_give_the_untrained_model(corpus):

@@ -14,7 +14,7 @@ from attnlib.erasure.flips import fraction_to_flip
 from attnlib.training.fit import fit
 from attnlib.training.fitted import Fitted, scores
 from attnlib.utils.errors import DataError, TrainingError
-from tests.training.small import MODELS, QUICK
+from tests.training.conftest import MODELS, QUICK
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from attnlib.models.attention import Additive
 from attnlib.training.fit import fit
 from attnlib.training.fitted import load_model
 from attnlib.utils.errors import ConfigError, DataError
-from tests.training.small import MODELS, QUICK
+from tests.training.conftest import MODELS, QUICK
 
 
 def test_saving_and_loading_keep_everything(fitted, corpus, tmp_path):

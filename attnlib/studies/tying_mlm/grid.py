@@ -14,8 +14,8 @@ import pandas as pd
 
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.measures.adversary import compare
+from attnlib.measures.information import retention
 from attnlib.measures.perturbation import attention_swaps, token_table
-from attnlib.measures.retention import retention
 from attnlib.stats.jackknife import f1_values
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
