@@ -53,7 +53,7 @@ test: $(READY)  ## lint, unit tests, notebooks
 
 nbval: $(READY)  ## run every notebook on its own defaults and compare the tagged outputs
 	rm -rf .pytest_cache/runs  # nothing answered from a store
-	ATTNLIB_STRICT=tests.limits PYTHONPATH=$(CURDIR) ATTNLIB_PROGRESS=0 OMP_NUM_THREADS=1 ATTNLIB_STORE=.pytest_cache/runs $(BIN)/python -m pytest --nbval-lax --nbval-current-env \
+	ATTNLIB_STRICT=tests.limits PYTHONPATH=$(CURDIR) ATTNLIB_PROGRESS=0 OMP_NUM_THREADS=1 ATTNLIB_STORE=$(CURDIR)/.pytest_cache/runs $(BIN)/python -m pytest --nbval-lax --nbval-current-env \
 	  --nbval-cell-timeout 600 -n $(JOBS) --dist loadfile notebooks
 
 lint: $(READY)  ## ruff over code and notebooks; the direction of imports

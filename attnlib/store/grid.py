@@ -275,7 +275,7 @@ def run_grid(
     1 runs: 0 from the store, 1 computed.
     1 runs: 1 from the store, 0 computed.
     """
-    runs = tuple(dict.fromkeys(runs))
+    runs = tuple(dict.fromkeys(runs if isinstance(runs, Iterable) else [runs]))
     if wrong := [run for run in runs if not hasattr(run, "fits")]:
         raise ConfigError(f"run_grid computes FitSpecs and MeasureSpecs; got {wrong[0]!r:.60}.")
     for name in {fit.model.vectors for run in runs for fit in needed(run) if isinstance(fit, FitSpec)}:

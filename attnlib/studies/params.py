@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -17,10 +17,12 @@ from pydantic import (
 )
 
 from attnlib.config import Config, DataConfig
-from attnlib.data.types import Corpus
 from attnlib.reports.parameters import OPTIONS, folds
 from attnlib.studies.datasets import Dataset, short
 from attnlib.utils.errors import DataError, unknown
+
+if TYPE_CHECKING:
+    from attnlib.data.types import Corpus
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Config)

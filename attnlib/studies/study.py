@@ -24,8 +24,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 import attnlib.studies
 from attnlib.reports.plan import Plan, plans
 from attnlib.store.specs import FitSpec, Run
@@ -33,6 +31,8 @@ from attnlib.utils import paths
 from attnlib.utils.errors import UnknownName, unknown
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from attnlib.studies.ledger import Claim, Judged
     from attnlib.studies.params import StudyParams
     from attnlib.studies.quantity import Figure, Table
